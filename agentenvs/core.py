@@ -1,0 +1,368 @@
+"""The contract of every environment here: tools, calls, messages and `TextEnv`."""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, NotRequired, Self, TypedDict, TypeVar
+
+import gymnasium
+from gymnasium.error import ResetNeeded
+
+from agentenvs.errors import BadAction, BadArgument, UnknownName, did_you_mean
+from agentenvs.spaces import UnicodeText
+
+__all__ = [
+    "Message",
+    "Outcome",
+    "Rules",
+    "Shared",
+    "Snapshot",
+    "TextEnv",
+    "Tool",
+    "ToolCall",
+    "fork",
+]
+
+Rules = Literal["official", "fixed"]
+MAX_ACTION = 100_000
+MAX_OBSERVATION = 2_000_000
+
+
+class Message(TypedDict):
+    """One message of a conversation; `name` and `tool_calls` only where they apply."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str
+    name: NotRequired[str]
+    tool_calls: NotRequired[list[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function on offer.
+
+    Attributes:
+        name: the name that a call must use.
+        description: what it does, for the model.
+        parameters: JSON schema of type "object"; the order of `properties` is the order in
+            which positional arguments are bound.
+    """
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
+
+    @classmethod
+    def of(cls, tool: Tool | Mapping[str, Any]) -> Tool:
+        """Return `tool` as a `Tool`; takes flat schemas and OpenAI's `{"function": {...}}`.
+
+        Raises:
+            BadArgument: there is no name, or `parameters` is not a mapping.
+        """
+        if isinstance(tool, Tool):
+            return tool
+        if not isinstance(tool, Mapping):
+            raise BadArgument(f"Expected a tool to be a Tool or a dict, got {type(tool)}.")
+        body = tool.get("function", tool)
+        if not isinstance(body, Mapping) or not isinstance(body.get("name"), str):
+            raise BadArgument(f"Expected a tool schema with a `name`, got {str(tool)[:200]}.")
+        parameters = body.get("parameters") or {"type": "object", "properties": {}}
+        if not isinstance(parameters, Mapping):
+            raise BadArgument(f"Expected `parameters` of {body['name']!r} to be a dict.")
+        return cls(body["name"], str(body.get("description") or ""), parameters)
+
+    def schema(self) -> dict[str, Any]:
+        """Return the flat JSON-schema form, a fresh copy."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "parameters": copy.deepcopy(dict(self.parameters)),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that was read from a text: a name and keyword arguments, never evaluated."""
+
+    name: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return `{"name": ..., "arguments": ...}`."""
+        return {"name": self.name, "arguments": self.arguments}
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one reset or step brought about; `TextEnv` turns it into Gymnasium's tuple.
+
+    Attributes:
+        observation: the text that is new, in the benchmark's own rendering.
+        messages: the same as role-tagged messages.
+        terminated: the episode came to its end.
+        truncated: a limit ended it.
+        success: the binary verdict; read only at the end.
+        score: the benchmark's graded score where it has one, else 1.0 or 0.0.
+        reason: why not, "" on success.
+        info: further entries for `info` (`parse`, `tools`, `system`, `policy`, ...).
+    """
+
+    observation: str
+    messages: list[Message]
+    terminated: bool = False
+    truncated: bool = False
+    success: bool = False
+    score: float = 0.0
+    reason: str = ""
+    info: dict[str, Any] = field(default_factory=dict)
+
+
+class Shared:
+    """Base of read-only objects that copies of an environment share instead of copying."""
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """An opaque, reusable state of one environment; see `TextEnv.snapshot`."""
+
+    kind: type[TextEnv]
+    task: str
+    over: bool
+    log: tuple[Message, ...]
+    rng: Any
+    state: Any
+
+
+class TextEnv(gymnasium.Env[str, str]):
+    """Base of every environment: text in, text out, one task an episode.
+
+    Observation: the text that is new since the last step. `info["messages"]` holds the same
+    as role-tagged messages; `info["task"]` the task's id; `info["tools"]`, `info["system"]`
+    and `info["policy"]` come at reset and whenever they change; `info["parse"]` says how the
+    action was read. At the end `info` has `success`, `score` and `reason`.
+
+    Action: text. Every environment reads `{"content": str | null, "tool_calls": [{"name":
+    ..., "arguments": {...}}]}` or the bare list of calls, as JSON, and its benchmark's native
+    grammar; any other text is words to the user. `step` never raises on text.
+
+    Reward: 0.0 until the end, then 1.0 on success (`reward="success"`) or the benchmark's
+    graded score (`reward="score"`).
+
+    A subclass implements `_start`, `_act`, `_save` and `_load`, and keeps its state in
+    itself and nowhere else.
+
+    Args:
+        task_ids: the tasks that a bare `reset` draws from.
+        known_task_ids: every id that `options={"task": ...}` may name; default `task_ids`.
+        task: play this task at every reset that names none.
+        rules: "official" (bug-compatible verdicts) or "fixed" (documented mends).
+        reward: "success" or "score".
+        render_mode: None or "ansi".
+
+    Raises:
+        BadArgument: an argument out of range.
+        UnknownName: `task` is not one of `known_task_ids`.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}
+    #: keyword arguments that select the benchmark's own decoding of a reply
+    own_decoding: ClassVar[Mapping[str, Any]] = {}
+
+    def __init__(
+        self,
+        *,
+        task_ids: Sequence[str],
+        known_task_ids: Sequence[str] | None = None,
+        task: str | None = None,
+        rules: Rules = "official",
+        reward: Literal["success", "score"] = "success",
+        render_mode: str | None = None,
+    ) -> None:
+        if rules not in ("official", "fixed"):
+            raise BadArgument(f"Expected `rules` to be 'official' or 'fixed', got {rules!r}.")
+        if reward not in ("success", "score"):
+            raise BadArgument(f"Expected `reward` to be 'success' or 'score', got {reward!r}.")
+        if render_mode not in (None, "ansi"):
+            raise BadArgument(f"Expected `render_mode` to be None or 'ansi', got {render_mode!r}.")
+        if not task_ids:
+            raise BadArgument("Expected at least one task, got none.")
+        self.task_ids: tuple[str, ...] = tuple(task_ids)
+        self._known = self.task_ids if known_task_ids is None else tuple(known_task_ids)
+        self._known_set = frozenset(self._known)
+        self.rules: Rules = rules
+        self.reward = reward
+        self.render_mode = render_mode
+        self.observation_space = UnicodeText(MAX_OBSERVATION)
+        self.action_space = UnicodeText(MAX_ACTION)
+        self.task: str | None = None if task is None else self._check_task(task)
+        self._current = ""
+        self._over = True
+        self._log: list[Message] = []
+
+    @abstractmethod
+    def _start(self, task: str, options: Mapping[str, Any]) -> Outcome:
+        """Begin `task` afresh."""
+
+    @abstractmethod
+    def _act(self, action: str) -> Outcome:
+        """Carry out one action (at most `MAX_ACTION` code points); never raise on text."""
+
+    @abstractmethod
+    def _save(self) -> Any:
+        """Return a copy of the episode's state that later steps cannot change."""
+
+    @abstractmethod
+    def _load(self, state: Any) -> None:
+        """Take over a copy of what `_save` returned."""
+
+    def _check_task(self, task: object) -> str:
+        if not isinstance(task, str):
+            raise BadArgument(f"Expected `task` to be a str, got {type(task)}.")
+        if task not in self._known_set:
+            raise UnknownName(f"There is no task {task!r}.{did_you_mean(task, self._known)}")
+        return task
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Begin an episode.
+
+        Args:
+            seed: reseeds the environment's generator.
+            options: `{"task": id}` names the task; otherwise the `task` given at construction
+                is played, or one is drawn uniformly from `task_ids`.
+
+        Returns:
+            The first observation and `info`.
+
+        Raises:
+            UnknownName: there is no such task.
+        """
+        super().reset(seed=seed)
+        options = dict(options or {})
+        task = options.pop("task", None)
+        if task is None:
+            task = self.task
+        if task is None:
+            task = self.task_ids[int(self.np_random.integers(len(self.task_ids)))]
+        self._current = self._check_task(task)
+        self._log = []
+        self._over = False
+        outcome = self._start(self._current, options)
+        return self._deliver(outcome), self._info(outcome)
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Carry out one action.
+
+        Args:
+            action: any text; over `MAX_ACTION` code points it is reported as malformed and
+                read as far as that limit.
+
+        Returns:
+            Observation, reward, terminated, truncated and `info`.
+
+        Raises:
+            BadAction: the action is not a string.
+            ResetNeeded: the episode is over or was never begun.
+        """
+        if not isinstance(action, str):
+            raise BadAction(
+                f"Expected an action to be a str, got {type(action)}. Wrap the environment in "
+                "agentenvs.wrappers.RelaxedToolCalls to step with structured calls."
+            )
+        if self._over:
+            raise ResetNeeded("The episode is over: call `reset` before `step`.")
+        self._log.append({"role": "assistant", "content": action})
+        outcome = self._act(action[:MAX_ACTION])
+        over = outcome.terminated or outcome.truncated
+        self._over = over
+        value = float(outcome.success) if self.reward == "success" else float(outcome.score)
+        observation = self._deliver(outcome)
+        info = self._info(outcome)
+        if over:
+            info["success"] = bool(outcome.success)
+            info["score"] = float(outcome.score)
+            info["reason"] = outcome.reason
+        return (
+            observation,
+            value if over else 0.0,
+            bool(outcome.terminated),
+            bool(outcome.truncated),
+            info,
+        )
+
+    def _deliver(self, outcome: Outcome) -> str:
+        self._log.extend(outcome.messages)
+        return outcome.observation[:MAX_OBSERVATION]
+
+    def _info(self, outcome: Outcome) -> dict[str, Any]:
+        messages = [copy.copy(message) for message in outcome.messages]
+        return {"task": self._current, "messages": messages, **outcome.info}
+
+    def render(self) -> str | None:  # type: ignore[override]
+        """Return the conversation so far as text in render mode "ansi", else None."""
+        if self.render_mode is None:
+            return None
+        lines = [f"task {self._current}" if self._current else "not begun"]
+        for message in self._log:
+            who = message["role"] + (f" {message['name']}" if "name" in message else "")
+            lines.append(f"[{who}] {message['content']}")
+        return "\n".join(lines)
+
+    def snapshot(self) -> Snapshot:
+        """Return the exact state of the episode, its generator included.
+
+        It can be restored any number of times, into this environment or into another one
+        that was made with the same arguments.
+        """
+        return Snapshot(
+            type(self),
+            self._current,
+            self._over,
+            tuple(self._log),
+            copy.deepcopy(self.np_random.bit_generator.state),
+            self._save() if self._current else None,
+        )
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to `snapshot`.
+
+        Raises:
+            BadArgument: it is not a snapshot of this kind of environment.
+        """
+        if not isinstance(snapshot, Snapshot) or snapshot.kind is not type(self):
+            raise BadArgument(f"Expected a snapshot of {type(self).__name__}, got {snapshot!r:.80}")
+        self._current = snapshot.task
+        self._over = snapshot.over
+        self._log = list(snapshot.log)
+        self.np_random.bit_generator.state = copy.deepcopy(snapshot.rng)
+        if snapshot.task:
+            self._load(snapshot.state)
+
+
+EnvT = TypeVar("EnvT", bound=gymnasium.Env[Any, Any])
+
+
+def fork(env: EnvT) -> EnvT:
+    """Return an independent copy of a (wrapped) environment in its present state.
+
+    The generator is copied too, so both go on identically when given the same actions.
+
+    Example:
+        >>> import gymnasium, agentenvs
+        >>> env = gymnasium.make("agentenvs/BFCLv4-v0", tasks="mini")
+        >>> _ = env.reset(seed=0)
+        >>> twin = agentenvs.fork(env)
+        >>> env.step("[]")[0] == twin.step("[]")[0]
+        True
+    """
+    return copy.deepcopy(env)

@@ -1,0 +1,103 @@
+"""Every exception that agentenvs raises on purpose.
+
+AgentEnvsError
+├── UnknownName (also KeyError)      an id, task, task set, tool world or source that does not exist
+├── BadArgument (also ValueError)    an argument of the wrong type or out of range
+├── BadAction (also TypeError)       an action that is not text
+├── SourceError                      official data
+│   ├── SourceMissing                needed, not in the cache, and not to be had now
+│   └── SourceMismatch               present, but not the pinned content
+├── RunError                         rollouts
+│   ├── SettingsDiffer               the run folder was made with other settings
+│   └── RunDamaged                   a run folder that cannot be read
+└── PolicyError                      a policy that cannot be built or gave no completion
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "AgentEnvsError",
+    "BadAction",
+    "BadArgument",
+    "PolicyError",
+    "RunDamaged",
+    "RunError",
+    "SettingsDiffer",
+    "SourceError",
+    "SourceMismatch",
+    "SourceMissing",
+    "UnknownName",
+    "did_you_mean",
+]
+
+
+class AgentEnvsError(Exception):
+    """Base of every error of this package."""
+
+
+class UnknownName(AgentEnvsError, KeyError):
+    """Raised when an id, a task, a task set, a tool world or a source does not exist."""
+
+    def __str__(self) -> str:
+        """Return the message without the quotes that KeyError adds."""
+        return str(self.args[0]) if self.args else ""
+
+
+class BadArgument(AgentEnvsError, ValueError):
+    """Raised when an argument has the wrong type or lies out of range."""
+
+
+class BadAction(AgentEnvsError, TypeError):
+    """Raised when an environment is given an action that is not a string."""
+
+
+class SourceError(AgentEnvsError):
+    """Base of the errors about official data."""
+
+
+class SourceMissing(SourceError, FileNotFoundError):
+    """Raised when official data is needed, not cached, and cannot be fetched."""
+
+
+class SourceMismatch(SourceError):
+    """Raised when official data does not have the pinned content."""
+
+
+class RunError(AgentEnvsError):
+    """Base of the errors about rollouts and run folders."""
+
+
+class SettingsDiffer(RunError):
+    """Raised when a run folder was made with other settings than the ones asked for."""
+
+
+class RunDamaged(RunError):
+    """Raised when a run folder cannot be read."""
+
+
+class PolicyError(AgentEnvsError):
+    """Raised when a policy cannot be built or gives no completion."""
+
+
+def did_you_mean(name: object, known: Iterable[str], limit: int = 8) -> str:
+    """Return a hint for an unknown name: the closest known one, or the known ones.
+
+    Args:
+        name: what was asked for.
+        known: the names that exist.
+        limit: how many names to list where none is close.
+
+    Returns:
+        A sentence that starts with a space, or "" where nothing is known.
+    """
+    names = list(known)
+    close = difflib.get_close_matches(str(name), names[:5000], n=1, cutoff=0.6)
+    if close:
+        return f" Did you mean {close[0]!r}?"
+    if not names:
+        return ""
+    more = f", ... ({len(names)} in all)" if len(names) > limit else ""
+    return f" Known: {', '.join(repr(n) for n in names[:limit])}{more}."

@@ -1,0 +1,151 @@
+"""Environment ids, named task sets, and vector environments with a task each."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import ModuleType
+from typing import Any, Literal
+
+import gymnasium
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
+
+from agentenvs.errors import BadArgument, UnknownName, did_you_mean
+
+__all__ = [
+    "WORLDS",
+    "World",
+    "data_version",
+    "gold_actions",
+    "make_vec",
+    "register",
+    "task_sets",
+    "tasks",
+    "world",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """One registered benchmark.
+
+    Attributes:
+        id: the Gymnasium id.
+        entry_point: `module:class` of the environment.
+        module: the package that answers `task_sets()`, `task_ids(name)`,
+            `gold_actions(task_id)` and `data_version(name)`.
+        summary: one line for listings.
+        default_tasks: the task set of a bare `gymnasium.make`.
+    """
+
+    id: str
+    entry_point: str
+    module: str
+    summary: str
+    default_tasks: str
+
+    def load(self) -> ModuleType:
+        """Import and return the world's package."""
+        return importlib.import_module(self.module)
+
+
+WORLDS: Mapping[str, World] = {
+    world.id: world
+    for world in (
+        World(
+            "agentenvs/BFCLv4-v0",
+            "agentenvs.bfcl.env:BFCLEnv",
+            "agentenvs.bfcl",
+            "BFCL v4 multi-turn: stateful tool use over 1 to 8 user turns",
+            "base",
+        ),
+    )
+}
+
+
+def register() -> None:
+    """Register every id with Gymnasium; harmless when repeated."""
+    for item in WORLDS.values():
+        if item.id not in gymnasium.registry:
+            gymnasium.register(id=item.id, entry_point=item.entry_point)
+
+
+def world(env_id: str) -> World:
+    """Return the world behind an id; the `agentenvs/` prefix and `-v0` may be left out.
+
+    Raises:
+        UnknownName: there is none, with the closest known id.
+    """
+    name = env_id.removeprefix("agentenvs:")
+    for item in WORLDS.values():
+        short = item.id.removeprefix("agentenvs/")
+        if name in (item.id, short, short.rsplit("-v", 1)[0]):
+            return item
+    raise UnknownName(f"There is no environment {env_id!r}.{did_you_mean(env_id, WORLDS)}")
+
+
+def task_sets(env_id: str) -> dict[str, str]:
+    """Return the named task sets of an environment, each with a one-line description."""
+    return dict(world(env_id).load().task_sets())
+
+
+def tasks(env_id: str, tasks: str | Sequence[str] | None = None) -> list[str]:
+    """Return the task ids of a named set, in order.
+
+    Args:
+        env_id: a registered id.
+        tasks: a name from `task_sets(env_id)`, or a list of task ids, which is checked
+            against the official ones; default the set that `gymnasium.make` uses.
+
+    Raises:
+        UnknownName: there is no such set or task.
+    """
+    item = world(env_id)
+    return list(item.load().task_ids(item.default_tasks if tasks is None else tasks))
+
+
+def gold_actions(env_id: str, task: str) -> list[str]:
+    """Return action texts that solve a task, one a step, for tests and scripted policies."""
+    return list(world(env_id).load().gold_actions(task))
+
+
+def data_version(env_id: str, tasks: str | Sequence[str] | None = None) -> str:
+    """Return a short hash of the data that the tasks of a set come from."""
+    item = world(env_id)
+    return str(item.load().data_version(item.default_tasks if tasks is None else tasks))
+
+
+def make_vec(
+    env_id: str,
+    task_ids: Sequence[str],
+    *,
+    mode: Literal["sync", "async"] = "sync",
+    vector_kwargs: Mapping[str, Any] | None = None,
+    **kwargs: Any,
+) -> VectorEnv[Any, Any, Any]:
+    """Return a vector environment whose sub-environments play one given task each.
+
+    Args:
+        env_id: a registered id.
+        task_ids: one task for each sub-environment; repeats are allowed.
+        mode: "sync" (right for these environments, whose steps take microseconds) or "async".
+        vector_kwargs: further arguments of Gymnasium's vector class, `autoreset_mode` say.
+        kwargs: arguments of the environment.
+
+    Raises:
+        BadArgument: no task, or an unknown mode.
+    """
+    if not task_ids:
+        raise BadArgument("Expected `task_ids` to name at least one task, got none.")
+    item = world(env_id)
+    makers: list[Callable[[], gymnasium.Env[Any, Any]]] = [
+        partial(gymnasium.make, f"agentenvs:{item.id}", task=task, **kwargs) for task in task_ids
+    ]
+    options = dict(vector_kwargs or {})
+    if mode == "sync":
+        return SyncVectorEnv(makers, **options)
+    if mode == "async":
+        return AsyncVectorEnv(makers, **{"shared_memory": False, **options})
+    raise BadArgument(f"Expected `mode` to be 'sync' or 'async', got {mode!r}.")

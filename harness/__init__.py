@@ -1,0 +1,1 @@
+"""The experiment: prompts, policies, rollouts, outcomes and measures."""

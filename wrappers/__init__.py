@@ -1,0 +1,1 @@
+"""Wrappers between model text and environments."""
