@@ -1,0 +1,268 @@
+"""One conversation with one environment, without any input or output of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+
+from agentenvs.actions import canonical
+from agentenvs.core import Message
+from agentenvs.errors import AgentEnvsError, BadArgument
+from agentenvs.harness.exchange import Completion, Form, Request, Sampling, Where
+from agentenvs.harness.prompts import FORMS, Prompt, as_chat, prompt
+from agentenvs.harness.seeds import derive
+
+__all__ = ["Episode", "Step", "TokenTurn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What happened at one decision.
+
+    Attributes:
+        text: what the policy wrote, cut at the first stop string.
+        action: what the environment was given.
+        news: the messages that came back.
+        parse: how the action was read (`info["parse"]`), {} where nothing says.
+        finish_reason: why the completion ended.
+        reward: the reward of this step.
+    """
+
+    text: str
+    action: Any
+    news: tuple[Message, ...]
+    parse: Mapping[str, Any]
+    finish_reason: str
+    reward: float
+
+
+@dataclass(frozen=True, slots=True)
+class TokenTurn:
+    """One decision in tokens, for trainers.
+
+    Attributes:
+        prompt_ids: ids of everything that the model was shown.
+        completion_ids: ids that it drew.
+        logprobs: one a drawn token under the sampling distribution, or None.
+        temperature: the temperature that they were drawn at; score them at the same one.
+    """
+
+    prompt_ids: tuple[int, ...]
+    completion_ids: tuple[int, ...]
+    logprobs: tuple[float, ...] | None
+    temperature: float
+
+
+class Episode:
+    """One conversation: `request` says what to ask the model, `respond` moves on.
+
+    It alone owns the history. Runner, play, replay and trainers all drive it:
+
+        >>> import gymnasium, agentenvs
+        >>> from agentenvs.harness.episode import Episode
+        >>> from agentenvs.harness.exchange import Completion
+        >>> env = gymnasium.make("agentenvs/BFCLv4-v0", tasks="mini")
+        >>> episode = Episode(env, "none", task=agentenvs.tasks("BFCLv4", "mini")[0])
+        >>> while episode.request is not None:
+        ...     episode.respond(Completion("I would rather not."))
+        >>> episode.success
+        False
+
+    Args:
+        env: a (wrapped) environment; the episode resets it.
+        prompt: "none", "light" or a `Prompt`.
+        form: "chat" (messages) or "completion" (one text).
+        sampling: how completions are drawn.
+        task: the task's id; None lets the environment choose.
+        seed: seeds the environment, and each request by (seed, step).
+        rollout: index of this rollout among those of its task.
+        env_id: recorded in `Request.where`; default the environment's own.
+        max_requests: ends the episode as a failure after so many decisions, or None.
+
+    Raises:
+        BadArgument: an unknown form.
+    """
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        prompt: Prompt | str = "light",
+        *,
+        form: Form = "chat",
+        sampling: Sampling | None = None,
+        task: str | None = None,
+        seed: int = 0,
+        rollout: int = 0,
+        env_id: str | None = None,
+        max_requests: int | None = None,
+    ) -> None:
+        if form not in FORMS:
+            raise BadArgument(f"Expected `form` to be 'chat' or 'completion', got {form!r}.")
+        self.env = env
+        self.prompt = _prompt(prompt)
+        self.form: Form = form
+        self.sampling = sampling or Sampling()
+        self.seed = seed
+        self.rollout = rollout
+        self.max_requests = max_requests
+        spec_id = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+        self.env_id = env_id if env_id is not None else spec_id
+        observation, info = env.reset(
+            seed=seed & 0xFFFFFFFF, options=None if task is None else {"task": task}
+        )
+        self.task = str(info.get("task", task or ""))
+        self.steps: list[Step] = []
+        self.done = False
+        self.success = False
+        self.score = 0.0
+        self.reason = ""
+        self.opening: tuple[Message, ...] = tuple(self.prompt.opening(observation, info))
+        self._tools: tuple[Mapping[str, Any], ...] = tuple(info.get("tools", ()))
+        self._turns: list[TokenTurn] | None = []
+        self._chat: list[Message] = as_chat(self.opening) if form == "chat" else []
+        self._text = "" if form == "chat" else "".join(map(self.prompt.block, self.opening))
+        self.request: Request | None = self._ask()
+
+    @property
+    def messages(self) -> list[Message]:
+        """The whole conversation so far, as role-tagged messages."""
+        messages = list(self.opening)
+        for step in self.steps:
+            messages.append({"role": "assistant", "content": step.text})
+            messages.extend(step.news)
+        return messages
+
+    def _ask(self) -> Request:
+        chat = self.form == "chat"
+        sampling, step = self.sampling, len(self.steps)
+        return Request(
+            tuple(self._chat) if chat else None,
+            None if chat else self._text + self.prompt.cue,
+            self._tools,
+            sampling.temperature,
+            sampling.top_p,
+            sampling.max_tokens,
+            () if chat else self.prompt.stop,
+            derive(self.seed, step),
+            Where(self.env_id, self.task, self.rollout, step),
+        )
+
+    def respond(self, completion: Completion) -> None:
+        """Carry out what the policy answered to `request`.
+
+        Args:
+            completion: its calls, where it has some, else its text.
+
+        Raises:
+            AgentEnvsError: the episode is over.
+        """
+        request = self.request
+        if request is None:
+            raise AgentEnvsError("The episode is over; there is nothing to respond to.")
+        text = _cut(completion.text, request.stop)
+        self._note_tokens(completion, request)
+        if completion.finish_reason == "context":
+            self.steps.append(Step(text, None, (), {}, "context", 0.0))
+            self._end(False, 0.0, "context_overflow")
+            return
+        action: str = text
+        if completion.tool_calls is not None:
+            action = canonical(completion.tool_calls, text or None)
+            text = text or action
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        over = terminated or truncated
+        news = () if over else tuple(self.prompt.news(observation, info))
+        self.steps.append(
+            Step(
+                text,
+                action,
+                news if not over else tuple(info.get("messages", ())),
+                info.get("parse", {}),
+                completion.finish_reason,
+                float(reward),
+            )
+        )
+        if over:
+            success = bool(info.get("success", reward > 0))
+            self._end(success, float(info.get("score", reward)), str(info.get("reason", "")))
+            return
+        if self.max_requests is not None and len(self.steps) >= self.max_requests:
+            self._end(False, 0.0, "max_requests")
+            return
+        if "tools" in info:
+            self._tools = tuple(info["tools"])
+        said: list[Message] = [{"role": "assistant", "content": text}, *news]
+        if self.form == "chat":
+            self._chat += as_chat(said)
+        else:
+            self._text += "".join(map(self.prompt.block, said))
+        self.request = self._ask()
+
+    def _end(self, success: bool, score: float, reason: str) -> None:
+        self.done, self.request = True, None
+        self.success, self.score, self.reason = success, score, reason
+
+    def _note_tokens(self, completion: Completion, request: Request) -> None:
+        if self._turns is None:
+            return
+        if completion.token_ids is None or completion.prompt_token_ids is None:
+            self._turns = None
+            return
+        self._turns.append(
+            TokenTurn(
+                completion.prompt_token_ids,
+                completion.token_ids,
+                completion.logprobs,
+                request.temperature,
+            )
+        )
+
+    def token_turns(self) -> list[TokenTurn]:
+        """Return every decision in tokens.
+
+        Raises:
+            AgentEnvsError: the policy gave no token ids.
+        """
+        if self._turns is None:
+            raise AgentEnvsError("The policy gave no token ids; trainers need them.")
+        return list(self._turns)
+
+    def sequence(self) -> tuple[list[int], list[int]]:
+        """Return the conversation as one token sequence and its assistant mask.
+
+        Returns:
+            Ids up to the last drawn token, and as many 0s and 1s: 1 where the model drew the
+            token itself. Worked examples in the prompt are not the model's words: 0.
+
+        Raises:
+            AgentEnvsError: the policy gave no token ids, or a later prompt does not begin with
+                the tokens of the earlier decisions (a tokenizer may split the text otherwise
+                when it is read back; train on `token_turns` then).
+        """
+        ids: list[int] = []
+        mask: list[int] = []
+        for index, turn in enumerate(self.token_turns()):
+            if list(turn.prompt_ids[: len(ids)]) != ids:
+                raise AgentEnvsError(
+                    f"The prompt of decision {index} does not begin with the tokens before it; "
+                    "use token_turns()."
+                )
+            fresh = len(turn.prompt_ids) - len(ids)
+            ids += turn.prompt_ids[len(ids) :]
+            mask += [0] * fresh
+            ids += turn.completion_ids
+            mask += [1] * len(turn.completion_ids)
+        return ids, mask
+
+
+def _prompt(spec: Prompt | str) -> Prompt:
+    return prompt(spec)
+
+
+def _cut(text: str, stops: Sequence[str]) -> str:
+    """Cut at the first stop string, for servers that return it or run past it."""
+    at = min((i for i in map(text.find, stops) if i >= 0), default=-1)
+    return text if at < 0 else text[:at]
