@@ -1,0 +1,227 @@
+"""The `agentenvs` command: arguments in, one function a verb, errors without tracebacks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from agentenvs import __version__
+from agentenvs.errors import AgentEnvsError, BadArgument
+from agentenvs.harness import commands
+
+__all__ = ["build_parser", "main"]
+
+_RUN_EPILOG = """\
+examples:
+  agentenvs run BFCLv4 --tasks mini --policy scripted:wide -n 8 --out runs/wide
+  agentenvs run BFCLv4 --tasks base --policy hf:models/gemma --examples 2 --max-tokens 128 \\
+      --env docs=compact --out runs/gemma
+
+The same command again finishes what is missing; another setting in the same folder is refused.
+"""
+
+
+def _key_value(text: str) -> tuple[str, Any]:
+    key, sep, value = text.partition("=")
+    if not sep or not key.isidentifier():
+        raise argparse.ArgumentTypeError(f"expected KEY=VALUE, got {text!r}")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value
+
+
+def _positive(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
+    return value
+
+
+def _fraction(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < 1.0:
+        raise argparse.ArgumentTypeError(f"expected a number between 0 and 1, got {text!r}")
+    return value
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command."""
+    parser = argparse.ArgumentParser(
+        prog="agentenvs",
+        description="Text agent benchmarks, rollouts, and what post-training cost.",
+    )
+    parser.add_argument("--version", action="version", version=f"agentenvs {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    _add_list(verbs)
+    _add_data(verbs)
+    _add_run(verbs)
+    _add_play(verbs)
+    _add_tax(verbs)
+    return parser
+
+
+def _add_list(verbs: Any) -> None:
+    sub = verbs.add_parser(
+        "list",
+        help="environments, task sets, policies",
+        description="List the environments with their task sets, or the tasks of one set.",
+    )
+    sub.add_argument("env", nargs="?", help="an environment, such as BFCLv4")
+    sub.add_argument("--tasks", metavar="SET", help="list the task ids of this set, one a line")
+    sub.set_defaults(call=lambda a: commands.show_list(a.env, a.tasks))
+
+
+def _add_data(verbs: Any) -> None:
+    sub = verbs.add_parser(
+        "data",
+        help="official data: list, pull, import, verify",
+        description="Official data stays with its owners; it is fetched once, checked against a "
+        "pinned hash, and kept in the cache folder (AGENTENVS_CACHE).",
+    )
+    acts = sub.add_subparsers(dest="act", metavar="ACTION", required=True)
+    act = acts.add_parser("list", help="what there is and where it was found")
+    act.set_defaults(call=lambda a: commands.data_list())
+    act = acts.add_parser("pull", help="fetch a source into the cache")
+    act.add_argument("name", help="a source, such as bfcl")
+    act.set_defaults(call=lambda a: commands.data_pull(a.name))
+    act = acts.add_parser("import", help="take a source from a file or folder you have")
+    act.add_argument("name", help="a source, such as bfcl")
+    act.add_argument("path", help="the file, or the folder that holds it")
+    act.set_defaults(call=lambda a: commands.data_import(a.name, a.path))
+    act = acts.add_parser("verify", help="check what is there against the pinned hashes")
+    act.add_argument("name", nargs="?", help="a source; default all")
+    act.set_defaults(call=lambda a: commands.data_verify(a.name))
+
+
+def _add_arms(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--tasks", metavar="SET", help="a task set, or task ids with commas between")
+    sub.add_argument(
+        "--harness",
+        choices=("light", "none"),
+        default="light",
+        help="light: one light prompt and the relaxed parser; none: the benchmark's own prompt "
+        "and decoding (default: %(default)s)",
+    )
+    sub.add_argument(
+        "--env",
+        metavar="KEY=VALUE",
+        type=_key_value,
+        action="append",
+        default=[],
+        help="an argument of the environment, such as docs=compact or rules=fixed",
+    )
+    sub.add_argument("--examples", type=int, default=0, help="generic worked examples, 0 to 4")
+    sub.add_argument("--seed", type=int, default=0, help="default: %(default)s")
+
+
+def _add_run(verbs: Any) -> None:
+    sub = verbs.add_parser(
+        "run",
+        help="roll out a policy and record the outcomes",
+        description="Roll out a policy n times on every task and record the outcomes.",
+        epilog=_RUN_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    sub.add_argument("env_id", metavar="ENV", help="an environment, such as BFCLv4")
+    sub.add_argument("--policy", required=True, help="see `agentenvs list` for the kinds")
+    _add_arms(sub)
+    sub.add_argument("-n", type=_positive, default=8, help="rollouts a task (default: %(default)s)")
+    sub.add_argument("--out", metavar="DIR", help="the run folder; without it nothing is kept")
+    sub.add_argument("--prompt", choices=("light", "none"), help="cross the arms: this prompt")
+    sub.add_argument(
+        "--parser",
+        choices=("relaxed", "strict", "native", "official"),
+        help="cross the arms: this reading of replies",
+    )
+    sub.add_argument("--temperature", type=float, default=1.0, help="default: %(default)s")
+    sub.add_argument("--top-p", type=float, default=1.0, help="default: %(default)s")
+    sub.add_argument(
+        "--max-tokens", type=_positive, default=512, help="new tokens a reply (default: %(default)s)"
+    )
+    sub.add_argument(
+        "--max-requests", type=_positive, help="end an episode as failed after so many replies"
+    )
+    sub.add_argument(
+        "--concurrency", type=_positive, default=32, help="live episodes (default: %(default)s)"
+    )
+    sub.add_argument(
+        "--policy-arg",
+        metavar="KEY=VALUE",
+        type=_key_value,
+        action="append",
+        default=[],
+        help="an argument of the policy, such as dtype=bfloat16",
+    )
+    sub.add_argument("--no-transcripts", action="store_true", help="keep the outcomes alone")
+    sub.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    sub.set_defaults(call=commands.run_policy)
+
+
+def _add_play(verbs: Any) -> None:
+    sub = verbs.add_parser(
+        "play",
+        help="act in an environment yourself",
+        description="Act in an environment from the terminal. Replies go through the same prompt "
+        "and parser as a model's; an empty line repeats the help, /quit leaves.",
+    )
+    sub.add_argument("env_id", metavar="ENV", help="an environment, such as BFCLv4")
+    sub.add_argument("--task", help="the task to play; default one drawn by --seed")
+    _add_arms(sub)
+    sub.set_defaults(call=commands.play)
+
+
+def _add_tax(verbs: Any) -> None:
+    sub = verbs.add_parser(
+        "tax",
+        help="what post-training cost: two runs side by side",
+        description="Compare two runs over the same tasks: pass@k, A, S, the Sharpening Tax at "
+        "several K with intervals, the crossover k*, and the three bins of tasks.",
+    )
+    sub.add_argument("base", metavar="BASE", help="run folder, or JSON lines {task_id, pass_flags}")
+    sub.add_argument("post", metavar="POST", help="the same for the post-trained model")
+    sub.add_argument("-K", dest="ks", type=_positive, action="append", help="repeat for several")
+    sub.add_argument(
+        "--confidence", type=_fraction, default=0.95, help="of the intervals (default: %(default)s)"
+    )
+    sub.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    sub.set_defaults(call=lambda a: commands.tax(a.base, a.post, a.ks, a.confidence, a.json))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Returns:
+        0 on success, 1 on a failure that is told in one message on standard error, 2 on wrong
+        usage (by argparse), 130 when interrupted.
+    """
+    args = build_parser().parse_args(argv)
+    try:
+        return int(args.call(args) or 0)
+    except BrokenPipeError:
+        # The reader has left; Python must not complain again when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted; the same command again goes on", file=sys.stderr)
+        return 130
+    except BadArgument as error:
+        print(f"agentenvs: {error}", file=sys.stderr)
+        return 2
+    except AgentEnvsError as error:
+        print(f"agentenvs: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

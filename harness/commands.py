@@ -1,0 +1,217 @@
+"""What each verb of the `agentenvs` command does; `cli` reads the arguments."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from agentenvs import registry, sources
+from agentenvs.errors import BadArgument
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from agentenvs.harness.outcomes import Outcomes
+
+__all__ = [
+    "data_import",
+    "data_list",
+    "data_pull",
+    "data_verify",
+    "play",
+    "run_policy",
+    "show_list",
+    "summarise",
+    "tax",
+]
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def _say(text: str) -> None:
+    """Print plain text to standard output, whatever its width."""
+    print(text)
+
+
+def show_list(env: str | None, tasks: str | None) -> int:
+    """Print environments, their task sets and the kinds of policies, or one set's task ids."""
+    from rich.table import Table
+
+    from agentenvs.harness.policies import POLICIES
+
+    if tasks is not None:
+        if env is None:
+            raise BadArgument("`--tasks` needs an environment: agentenvs list ENV --tasks SET")
+        for task in registry.tasks(env, tasks):
+            _say(task)
+        return 0
+    worlds = registry.WORLDS.values() if env is None else [registry.world(env)]
+    console = _console()
+    for world in worlds:
+        table = Table(title=f"{world.id}: {world.summary}", title_justify="left", box=None)
+        table.add_column("task set")
+        table.add_column("what it is")
+        for name, text in registry.task_sets(world.id).items():
+            table.add_row(name, text + (" (default)" if name == world.default_tasks else ""))
+        console.print(table)
+        console.print()
+    if env is None:
+        table = Table(title="policies", title_justify="left", box=None)
+        table.add_column("kind")
+        table.add_column("what it is")
+        for kind, (_, _, text) in POLICIES.items():
+            table.add_row(kind, text)
+        console.print(table)
+    return 0
+
+
+def data_list() -> int:
+    """Print the sources: version, licence, size, and where each was found."""
+    from rich.table import Table
+
+    table = Table(box=None)
+    for column in ("source", "version", "licence", "MB", "found", "where"):
+        table.add_column(column, justify="right" if column == "MB" else "left", overflow="fold")
+    for row in sources.status():
+        table.add_row(
+            row.name,
+            row.version,
+            row.licence,
+            f"{row.size / 1e6:.1f}",
+            row.found,
+            str(row.path or f"agentenvs data pull {row.name}"),
+        )
+    _console().print(table)
+    return 0
+
+
+def data_pull(name: str) -> int:
+    """Fetch a source into the cache."""
+    with sources.console_progress() as progress:
+        path = sources.pull(name, progress)
+    _say(f"{name}: {path}")
+    return 0
+
+
+def data_import(name: str, path: str) -> int:
+    """Take a source from a file or folder, once its content has been verified."""
+    _say(f"{name}: {sources.import_(name, path)}")
+    return 0
+
+
+def data_verify(name: str | None) -> int:
+    """Check what is there; the exit code is 1 where anything is missing or wrong."""
+    wrong = 0
+    for source in [name] if name else sources.names():
+        problems = sources.verify(source)
+        wrong += bool(problems)
+        _say(f"{source}: {'; '.join(problems) if problems else 'as pinned'}")
+    return 1 if wrong else 0
+
+
+def _tasks(text: str | None) -> str | list[str] | None:
+    if text is None or "," not in text:
+        return text
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def run_policy(args: argparse.Namespace) -> int:
+    """Roll out a policy and print what came out."""
+    from agentenvs.harness.rollout import run
+
+    outcomes = run(
+        args.env_id,
+        args.policy,
+        tasks=_tasks(args.tasks),
+        n=args.n,
+        harness=args.harness,
+        prompt=args.prompt,
+        parser=args.parser,
+        examples=args.examples,
+        seed=args.seed,
+        out=args.out,
+        temperature=args.temperature,
+        top_p=args.top_p,
+        max_tokens=args.max_tokens,
+        max_requests=args.max_requests,
+        concurrency=args.concurrency,
+        env_kwargs=dict(args.env),
+        policy_kwargs=dict(args.policy_arg),
+        transcripts=not args.no_transcripts,
+        progress=not args.quiet,
+    )
+    summarise(outcomes, _console(), args.out)
+    return 0
+
+
+def summarise(outcomes: Outcomes, console: Console, out: str | None = None) -> None:
+    """Print pass@1 and pass@n with intervals, and how the replies were read."""
+    from agentenvs.harness.tax import pass_at_k
+
+    counts = outcomes.counts()
+    tasks = len(counts.task_ids)
+    if outcomes.scripted:
+        console.print("scripted policy: these numbers describe the script, not a model")
+    k = int(counts.n.min())
+    for label, values in (
+        ("pass@1", pass_at_k(counts.c, counts.n, 1)),
+        *([(f"pass@{k}", pass_at_k(counts.c, counts.n, k))] if k > 1 else []),
+    ):
+        spread = 1.96 * float(values.std(ddof=1)) / math.sqrt(tasks) if tasks > 1 else math.nan
+        console.print(f"{label:>9} {values.mean():.4f} ± {spread:.4f}")
+    console.print(f"{int(counts.c.sum())} of {int(counts.n.sum())} rollouts on {tasks} tasks solved")
+    parse = outcomes.parse_totals()
+    replies = sum(parse.get(key, 0) for key in ("calls", "words", "malformed"))
+    if replies:
+        console.print(
+            f"replies: {replies}, of them calls {parse.get('calls', 0)}, words "
+            f"{parse.get('words', 0)}, malformed {parse.get('malformed', 0)}; "
+            f"rescued by the relaxed parser {parse.get('rescued', 0)}"
+        )
+    if out:
+        console.print(f"run folder: {out}")
+
+
+def play(args: argparse.Namespace) -> int:
+    """Let a person act in the terminal."""
+    from agentenvs.harness.play import play_episode
+
+    return play_episode(
+        args.env_id,
+        tasks=_tasks(args.tasks),
+        task=args.task,
+        harness=args.harness,
+        examples=args.examples,
+        seed=args.seed,
+        env_kwargs=dict(args.env),
+        console=_console(),
+    )
+
+
+def tax(base: str, post: str, ks: Sequence[int] | None, confidence: float, as_json: bool) -> int:
+    """Print two runs side by side."""
+    from agentenvs.harness.outcomes import Outcomes
+    from agentenvs.harness.tax.table import compare
+
+    comparison = compare(Outcomes.load(base), Outcomes.load(post), ks, confidence)
+    if as_json:
+        _say(json.dumps(_finite(comparison.to_dict()), indent=2))
+    else:
+        comparison.render(_console())
+    return 0
+
+
+def _finite(value: Any) -> Any:
+    """Replace NaN, which is no JSON, by null."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
