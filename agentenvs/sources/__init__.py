@@ -1,0 +1,28 @@
+"""Where official data comes from: pinned, fetched on first use, never redistributed."""
+
+from agentenvs.sources._cache import cache_folder
+from agentenvs.sources._find import Status, import_, open_source, pull, status, verify
+from agentenvs.sources._manifest import NeededFile, Source, Way, names, source
+from agentenvs.sources._progress import Progress, console_progress
+from agentenvs.sources._pypi import PyPIWheel
+from agentenvs.sources._tree import Origin, Tree
+
+__all__ = [
+    "NeededFile",
+    "Origin",
+    "Progress",
+    "PyPIWheel",
+    "Source",
+    "Status",
+    "Tree",
+    "Way",
+    "cache_folder",
+    "console_progress",
+    "import_",
+    "names",
+    "open_source",
+    "pull",
+    "source",
+    "status",
+    "verify",
+]

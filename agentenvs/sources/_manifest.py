@@ -1,0 +1,177 @@
+"""The manifest: what official data there is, and exactly which bytes it must consist of."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from agentenvs.errors import UnknownName, did_you_mean
+from agentenvs.sources._progress import Progress
+from agentenvs.sources._pypi import PyPIWheel
+
+__all__ = ["SOURCES", "NeededFile", "Source", "Way", "names", "source"]
+
+
+class Way(Protocol):
+    """A way of getting a source."""
+
+    @property
+    def module(self) -> str | None:
+        """The import name under which an installed copy is found, if there can be one."""
+
+    def fetch(self, source: Source, folder: Path, progress: Progress) -> Path:
+        """Fetch `source` into the empty `folder`; return the archive or the unpacked tree.
+
+        Raises:
+            SourceMissing: it cannot be had.
+            SourceMismatch: what came is not what was asked for.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class NeededFile:
+    """One file inside a source: its path with forward slashes, size in bytes, SHA-256."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """One piece of official data, pinned.
+
+    Attributes:
+        name: what the command line and `AGENTENVS_<NAME>` call it.
+        version: the pinned version.
+        title: what it is, one line.
+        licence: SPDX identifier of its licence.
+        credit: whom to credit.
+        url: where it comes from, for people.
+        filename: name of the archive that holds it.
+        size: bytes of the archive.
+        sha256: of the archive.
+        way: how to get it.
+        files: the files that are needed, each with its hash.
+    """
+
+    name: str
+    version: str
+    title: str
+    licence: str
+    credit: str
+    url: str
+    filename: str
+    size: int
+    sha256: str
+    way: Way
+    files: tuple[NeededFile, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over the sorted lines "path NUL sha256 newline" of the needed files."""
+        lines = sorted(f"{file.path}\0{file.sha256}\n" for file in self.files)
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+    @cached_property
+    def by_path(self) -> Mapping[str, NeededFile]:
+        """The needed files by path."""
+        return {file.path: file for file in self.files}
+
+    @property
+    def variable(self) -> str:
+        """Name of the environment variable that points at a copy."""
+        return "AGENTENVS_" + self.name.upper().replace("-", "_")
+
+
+def _files(pattern: str, table: str) -> tuple[NeededFile, ...]:
+    rows = (line.split() for line in table.strip().splitlines())
+    return tuple(NeededFile(pattern.format(name), int(size), sha) for size, sha, name in rows)
+
+
+_BFCL = Source(
+    name="bfcl",
+    version="2026.3.23",
+    title="Berkeley Function-Calling Leaderboard v4, multi-turn",
+    licence="Apache-2.0",
+    credit="Berkeley Function-Calling Leaderboard, Gorilla LLM team, UC Berkeley",
+    url="https://github.com/ShishirPatil/gorilla",
+    filename="bfcl_eval-2026.3.23-py3-none-any.whl",
+    size=1_925_664,
+    sha256="3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a",
+    way=PyPIWheel(project="bfcl-eval", module="bfcl_eval"),
+    files=(
+        *_files(
+            "bfcl_eval/constants/{}.py",
+            "9118 4cc033be99ae2b10bbde30e7751ddcac5468cb45841b6dc7b3a97b92adf38205 default_prompts",
+        ),
+        *_files(
+            "bfcl_eval/data/BFCL_v4_multi_turn_{}.json",
+            """
+390425 1a21a995d06fd6f20ba55de7bced30ef953ec35e998f502ec2ecf4d66ef1c43a base
+401159 87d28ce10e37d864b72de85d5732eef2a867b241d6c1c99b4ae682c9e3ea921c miss_func
+402974 f0c66dda3795f5f53e3e1c0cc8ba0246b6761c8f58bdba8317203bf451ab8838 miss_param
+392016 78c3268c5cc8e97c0f4ec6c811b3b9a2bba14323b1830b7a874b06d822749324 long_context
+""",
+        ),
+        *_files(
+            "bfcl_eval/data/possible_answer/BFCL_v4_multi_turn_{}.json",
+            """
+78931 1fee67823b317571649177dd89d63969feaae4e810cc7448ee55ba797fb7c8fc base
+80589 69e679b806d1c871b05393a4b95583bb973248e5b8d96c2d7f4ca05e29fc32e6 miss_func
+80816 59c442901779e2c31c33abcd566d032e03736e5ad8069de2fe05489873046ecf miss_param
+114439 e82aa0e839c39d23c64a05834f7ae024d7c9738ec21738ecee78dc876e3d0d18 long_context
+""",
+        ),
+        *_files(
+            "bfcl_eval/data/multi_turn_func_doc/{}.json",
+            """
+13953 c4c1b741c71e2a17c97a5dc9c4a91d89978c4eaece56494d14272d5df6c650e9 gorilla_file_system
+9158 83fa31708c89442bdcf12ac4dfbe3be8663ec9183a1b1524a9fda98164bc7e0b math_api
+6027 4d58ea933a5d2b280d7a52366617fb47fecd333d7b0e08e724db6fa12fb5f847 message_api
+10573 87f9fc404a06e4107d7c366f1399c596440e84c16cb119faf374b2f532d86e8b posting_api
+6648 31324e0380782664fe82ba05bd23517808ad55692b45a5fe7c3d4d395fe4f0f8 ticket_api
+12608 1a7933fd8f0cb8fbec38aeae05cb8c24132747cad4904fe1c13ac3d01fc22c2d trading_bot
+16979 f17b950c13adddf41d0848077df58788252e4c2e7cad5cfa71c8c4bf04f57b26 travel_booking
+17545 0c8a66292844874ef7b168f343bc394d8615d2d9e1f4387999a9ee23011eac78 vehicle_control
+""",
+        ),
+        *_files(
+            "bfcl_eval/eval_checker/multi_turn_eval/func_source_code/{}.py",
+            """
+32759 84173750930b09aaa31b90547c9bd79ce75714682608b35e78a9c1ea259faf2b gorilla_file_system
+190330 5c9a5710115609c779e5b2ccb43f6ad58271ed96f2ea7a797edb0d65c385aa38 long_context
+12252 abde32cc25e71b2ff3acf4d028a3c005b98409c174aba4abddbfe1c018afb9a8 math_api
+12534 cf72af1635654147af17df1891a7fb354549e78a61930139f741a31f4be21121 message_api
+12537 32b887aaa37c7167ad9c84ddfa7bbb855c75d3c1edab19ba868aba29acc4cfa1 posting_api
+9677 6a9375aa6425410c07a151aef27f3e44e9ed1023bb5cc5c25f14f4a9b3c99116 ticket_api
+23795 cc2e3949035b561e9d07418b081561aa07b211672200e2e511aec074bf79fcb2 trading_bot
+36647 e698e22adccf0d6d41b297f2d5e44faebd828cef4752df6a4ffb1570c0c35296 travel_booking
+29559 f5f7a2f28968728927a98ae12ec68a32d70781cfb74c2d7b14801772362b12d1 vehicle_control
+""",
+        ),
+    ),
+)
+
+SOURCES: dict[str, Source] = {entry.name: entry for entry in (_BFCL,)}
+
+
+def names() -> list[str]:
+    """Return the names of all sources."""
+    return list(SOURCES)
+
+
+def source(name: str) -> Source:
+    """Return the manifest's entry for `name`.
+
+    Raises:
+        UnknownName: there is no such source.
+    """
+    try:
+        return SOURCES[name]
+    except (KeyError, TypeError):
+        raise UnknownName(f"There is no source {name!r}.{did_you_mean(name, SOURCES)}") from None
