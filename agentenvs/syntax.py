@@ -115,9 +115,13 @@ def _call(node: ast.expr, nested: bool) -> CallNode:
             raise UnreadableCall("a starred argument")
         args.append(_value(value, nested))
     kwargs = []
+    seen: set[str] = set()
     for keyword in node.keywords:
         if keyword.arg is None:
             raise UnreadableCall("a double-starred argument")
+        if keyword.arg in seen:
+            raise UnreadableCall(f"keyword argument repeated: {keyword.arg}")
+        seen.add(keyword.arg)
         kwargs.append((keyword.arg, _value(keyword.value, nested)))
     return CallNode(_name(node.func), tuple(args), tuple(kwargs))
 

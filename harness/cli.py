@@ -147,7 +147,10 @@ def _add_run(verbs: Any) -> None:
     sub.add_argument("--temperature", type=float, default=1.0, help="default: %(default)s")
     sub.add_argument("--top-p", type=float, default=1.0, help="default: %(default)s")
     sub.add_argument(
-        "--max-tokens", type=_positive, default=512, help="new tokens a reply (default: %(default)s)"
+        "--max-tokens",
+        type=_positive,
+        default=512,
+        help="new tokens a reply (default: %(default)s)",
     )
     sub.add_argument(
         "--max-requests", type=_positive, help="end an episode as failed after so many replies"

@@ -166,7 +166,9 @@ def summarise(outcomes: Outcomes, console: Console, out: str | None = None) -> N
     ):
         spread = 1.96 * float(values.std(ddof=1)) / math.sqrt(tasks) if tasks > 1 else math.nan
         console.print(f"{label:>9} {values.mean():.4f} ± {spread:.4f}")
-    console.print(f"{int(counts.c.sum())} of {int(counts.n.sum())} rollouts on {tasks} tasks solved")
+    console.print(
+        f"{int(counts.c.sum())} of {int(counts.n.sum())} rollouts on {tasks} tasks solved"
+    )
     parse = outcomes.parse_totals()
     replies = sum(parse.get(key, 0) for key in ("calls", "words", "malformed"))
     if replies:

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """Return the repository's root."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def parity() -> Path:
+    """Return the folder of recorded official verdicts, or skip."""
+    folder = os.environ.get("AGENTENVS_PARITY")
+    if not folder:
+        pytest.skip("AGENTENVS_PARITY does not name the folder of recorded verdicts")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def official_bfcl() -> None:
+    """Skip where the official BFCL files are neither installed, cached nor to be had."""
+    from agentenvs import sources
+    from agentenvs.errors import SourceMissing
+
+    try:
+        sources.open_source("bfcl")
+    except SourceMissing as problem:
+        pytest.skip(f"official BFCL files: {str(problem).splitlines()[0]}")
