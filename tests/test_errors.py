@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from agentenvs import errors
+from agentenvs.errors import UnknownName, did_you_mean
+
+
+def test_every_error_is_public_and_has_the_one_base() -> None:
+    classes = {
+        n for n, c in vars(errors).items() if inspect.isclass(c) and issubclass(c, Exception)
+    }
+    assert classes | {"did_you_mean"} == set(errors.__all__)
+    assert all(issubclass(getattr(errors, name), errors.AgentEnvsError) for name in classes)
+
+
+def test_the_tree_in_the_docstring_is_complete() -> None:
+    assert all(name in str(errors.__doc__) for name in set(errors.__all__) - {"did_you_mean"})
+
+
+def test_unknown_name_prints_without_quotes() -> None:
+    assert str(UnknownName("There is no x.")) == "There is no x."
+    with pytest.raises(KeyError):
+        raise UnknownName("There is no x.")
+
+
+def test_hints() -> None:
+    assert did_you_mean("bass", ["base", "mini"]) == " Did you mean 'base'?"
+    assert did_you_mean("zzz", ["base", "mini"]) == " Known: 'base', 'mini'."
+    assert did_you_mean("zzz", []) == ""
+    assert did_you_mean("zzz", map(str, range(20))).endswith("'7', ... (20 in all).")

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import agentenvs
+
+PACKAGES = [
+    "agentenvs",
+    "agentenvs.bfcl",
+    "agentenvs.harness",
+    "agentenvs.harness.policies",
+    "agentenvs.harness.tax",
+    "agentenvs.sources",
+    "agentenvs.wrappers",
+]
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_public_names_exist(name: str) -> None:
+    module = importlib.import_module(name)
+    assert module.__all__
+    for public in module.__all__:
+        assert getattr(module, public) is not None
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_public_names_are_sorted_and_listed_once(name: str) -> None:
+    names = importlib.import_module(name).__all__
+    assert len(names) == len(set(names))
+
+
+def test_every_module_says_what_is_public() -> None:
+    silent = []
+    for info in pkgutil.walk_packages(agentenvs.__path__, "agentenvs."):
+        if info.name.endswith("__main__") or info.name.startswith("agentenvs.assets"):
+            continue
+        module = importlib.import_module(info.name)
+        if not hasattr(module, "__all__"):
+            silent.append(info.name)
+    assert silent == []
+
+
+def test_the_list_of_packages_matches_the_folders(root: Path) -> None:
+    listed = set(
+        tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    )
+    found = set()
+    for top, prefix in (
+        ("agentenvs", ""),
+        ("harness", "agentenvs."),
+        ("wrappers", "agentenvs."),
+        ("assets", "agentenvs."),
+    ):
+        for init in (root / top).rglob("__init__.py"):
+            if any(
+                part.is_symlink()
+                for part in (root / top, *init.parents)
+                if part != root and root in part.parents
+            ):
+                continue
+            found.add(prefix + ".".join(init.parent.relative_to(root).parts))
+    assert found == listed
+
+
+def test_unknown_attribute() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        agentenvs.nothing  # noqa: B018
