@@ -35,6 +35,9 @@ class Files(ToolWorld):
     def _load_scenario(self, scenario: dict[str, Any], long_context: bool = False) -> None:
         fields("Files", scenario, files=dict, folders=list, bin=dict, protected=list)
         given = copy.deepcopy(scenario)
+        for key in ("folders", "protected"):
+            if not all(isinstance(name, str) for name in given.get(key, [])):
+                raise BadArgument(f"Expected {key!r} of Files to be a list of names.")
         self.files = given.get("files", {})
         self.folders = sorted(given.get("folders", []))
         self.bin = given.get("bin", {})
@@ -54,7 +57,7 @@ class Files(ToolWorld):
         Args:
             folder: name of the folder; empty for the files that lie in no folder.
         """
-        name = folder.strip().strip("/.")
+        name = _folder(folder)
         if name:
             self._known_folder(name)
         prefix = f"{name}/" if name else ""
@@ -152,7 +155,7 @@ class Files(ToolWorld):
             folder: name of the folder; empty to take the file out of its folder.
         """
         path = self._existing(name)
-        where = folder.strip().strip("/.")
+        where = _folder(folder)
         base = path.split("/")[-1]
         self._writable(path)
         target = self._free(f"{where}/{base}" if where else base)
@@ -196,7 +199,7 @@ class Files(ToolWorld):
         Args:
             name: its name; folders cannot lie in folders.
         """
-        folder = self._path(name.strip().strip("/"))
+        folder = self._path(_folder(name))
         if "/" in folder:
             raise RefusalError("Folders cannot lie in folders.")
         if folder in self.folders or folder in self.files:
@@ -262,6 +265,11 @@ class Files(ToolWorld):
             raise RefusalError(f"A file cannot hold more than {MAX_CONTENT} characters.")
         self.files[path] = text
         return {"file": path, "lines": len(text.splitlines())}
+
+
+def _folder(text: str) -> str:
+    name = text.strip().strip("/")
+    return "" if name == "." else name
 
 
 def _tidy(content: str) -> str:

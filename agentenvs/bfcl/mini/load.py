@@ -36,7 +36,7 @@ def docs(class_name: str) -> list[dict[str, Any]]:
     known = worlds()
     if class_name not in known:
         raise UnknownName(f"There is no world {class_name!r}.{did_you_mean(class_name, known)}")
-    return copy.deepcopy(list(_docs(known[class_name])))
+    return copy.deepcopy(list(_docs(class_name)))
 
 
 def rows() -> list[dict[str, Any]]:
@@ -63,8 +63,8 @@ def system_prompt() -> str:
 
 
 @functools.cache
-def _docs(world: type[ToolWorld]) -> tuple[dict[str, Any], ...]:
-    return tuple(docs_of(world))
+def _docs(class_name: str) -> tuple[dict[str, Any], ...]:
+    return tuple(docs_of(worlds()[class_name]))
 
 
 @functools.cache
@@ -99,9 +99,7 @@ def read(tasks: str, gold: str) -> list[tuple[dict[str, Any], list[list[str]]]]:
         if row["id"] in seen:
             raise BadArgument(f"Expected {where} to occur once.")
         seen.add(row["id"])
-        plan = answer.get("ground_truth")
-        _check_gold(f"{row['id']!r} of gold.jsonl", row, plan)
-        pairs.append((row, plan))
+        pairs.append((row, _gold(f"{row['id']!r} of gold.jsonl", row, answer)))
     return pairs
 
 
@@ -138,7 +136,7 @@ def _check_row(where: str, row: dict[str, Any]) -> None:
             known[name]()._load_scenario(scenario)
         except BadArgument as problem:
             raise BadArgument(f"In {where}: {problem}") from None
-    _check_turns(where, row, {doc["name"] for name in names for doc in _docs(known[name])})
+    _check_turns(where, row, {doc["name"] for name in names for doc in _docs(name)})
 
 
 def _check_turns(where: str, row: dict[str, Any], functions: set[str]) -> None:
@@ -175,19 +173,19 @@ def _is_message(message: Any) -> bool:
     )
 
 
-def _check_gold(where: str, row: dict[str, Any], plan: Any) -> None:
+def _gold(where: str, row: dict[str, Any], answer: dict[str, Any]) -> list[list[str]]:
+    plan = answer.get("ground_truth")
     if not isinstance(plan, list) or len(plan) != len(row["question"]):
         raise BadArgument(f"Expected `ground_truth` of {where} to have a list for each turn.")
     offered = {
-        doc["name"]: doc["parameters"]
-        for name in row["involved_classes"]
-        for doc in _docs(worlds()[name])
+        doc["name"]: doc["parameters"] for name in row["involved_classes"] for doc in _docs(name)
     }
     for turn, calls in enumerate(plan):
         if not isinstance(calls, list):
             raise BadArgument(f"Expected turn {turn} of {where} to be a list.")
         for text in calls:
             _check_call(f"{text!r} in {where}", text, offered)
+    return plan
 
 
 def _check_call(where: str, text: Any, offered: dict[str, dict[str, Any]]) -> None:

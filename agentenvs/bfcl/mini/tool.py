@@ -105,9 +105,12 @@ def _checked(name: str, hint: Any, value: Any) -> Any:
     if not isinstance(value, Mapping):
         raise RefusalError(f"`{name}` must be a dict, got {_shown(value)}.")
     _few(name, len(value))
-    for key in value:
-        _checked(f"a key of {name}", inner[0], key)
-    return {key: _checked(f"{name}[{key!r}]", inner[1], item) for key, item in value.items()}
+    return {
+        _checked(f"a key of {name}", inner[0], key): _checked(
+            f"{name}[{_shown(key)}]", inner[1], item
+        )
+        for key, item in value.items()
+    }
 
 
 def _number(name: str, hint: type[int] | type[float], value: Any) -> int | float:
