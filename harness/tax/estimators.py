@@ -1,0 +1,166 @@
+"""pass@k, pass^k and the area A(K) of single tasks, from c successes in n rollouts.
+
+Unbiased: each is the average over all draws of k of the n rollouts without replacement
+(Chen et al., arXiv 2107.03374, for pass@k; arXiv 2610.01509 for A). With f = n - c and
+r_k = C(f, k) / C(n, k), the chance that k drawn rollouts all fail:
+
+    pass@k = 1 - r_k        pass^k = C(c, k) / C(n, k)
+    A(K)   = sum_{k <= K} (pass@K - pass@k) = (f - r_K (n + c (K - 1))) / (c + 1)
+
+A(K) is also the mean of (H - 1) [H <= K], H the rank of the first success in a random order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import comb
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from agentenvs.errors import BadArgument
+from agentenvs.harness.tax._checks import as_tasks, check_k, integers, whole_counts
+
+__all__ = ["area", "curve", "pass_at_k", "pass_hat_k"]
+
+# Up to here a table comes from integers and every entry is the nearest double; beyond, running
+# products stay within about n * 1e-16 of it, relatively.
+_EXACT_N = 128
+
+_Table = Callable[[int, int], NDArray[np.float64]]
+
+
+def pass_at_k(c: ArrayLike, n: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
+    """Return the chance that at least one of k tries succeeds, task by task.
+
+    Args:
+        c: successes, whole numbers of any shape.
+        n: rollouts, 0 <= c <= n.
+        k: tries, 1 <= k <= n.
+
+    Returns:
+        Numbers in [0, 1] of the three arguments' common shape; a scalar for scalars.
+
+    Raises:
+        BadArgument: wrong types or shapes, c beyond n, or k beyond the smallest n.
+    """
+    return _look_up(c, n, k, "k", _hit_table)
+
+
+def pass_hat_k(c: ArrayLike, n: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
+    """Return the chance that k tries all succeed (pass^k), task by task.
+
+    Arguments, shapes and errors as for `pass_at_k`.
+    """
+    return _look_up(c, n, k, "k", lambda n, k: _miss_table(n, k)[::-1])
+
+
+def area(c: ArrayLike, n: ArrayLike, K: ArrayLike) -> NDArray[np.float64]:  # noqa: N803
+    """Return A(K), the area between the pass@k curve and its level at K, task by task.
+
+    Its unit is tries: how many of K tries come before the first success, counting none where K
+    tries do not succeed. A(1) = 0.
+
+    Arguments, shapes and errors as for `pass_at_k`, with `K` for `k`.
+    """
+    return _look_up(c, n, K, "K", _area_table)
+
+
+def curve(c: ArrayLike, n: ArrayLike, Ks: ArrayLike) -> NDArray[np.float64]:  # noqa: N803
+    """Return the mean pass@k over tasks at each of several k.
+
+    Args:
+        c: (T,) successes.
+        n: (T,) rollouts, or one number for all tasks.
+        Ks: (M,) tries, each at most the smallest n.
+
+    Returns:
+        (M,) numbers in [0, 1].
+
+    Raises:
+        BadArgument: as `pass_at_k`, or no task.
+    """
+    tasks = as_tasks(c, n)
+    ks = integers("Ks", Ks)
+    if ks.ndim != 1:
+        raise BadArgument(f"Expected `Ks` to be a list of budgets, got shape {ks.shape}.")
+    distinct, where = np.unique(tasks.n * (int(tasks.n.max()) + 1) + tasks.c, return_inverse=True)
+    share = np.bincount(where) / len(tasks.c)
+    n_of, c_of = np.divmod(distinct, int(tasks.n.max()) + 1)
+    hits = _look_up(c_of[:, None], n_of[:, None], ks, "k", _hit_table)
+    return np.minimum(share @ hits, 1.0)
+
+
+def _look_up(
+    c: ArrayLike, n: ArrayLike, k: ArrayLike, name: str, table: _Table
+) -> NDArray[np.float64]:
+    """Evaluate a table over (n, k) at c, one table for each distinct pair."""
+    counts, ks = whole_counts(c, n), integers(name, k)
+    try:
+        hits, rolls, ks = np.broadcast_arrays(counts.c, counts.n, ks)
+    except ValueError:
+        shapes = f"{counts.c.shape} and {ks.shape}"
+        raise BadArgument(f"Expected `c` and `{name}` of matching shapes, got {shapes}.") from None
+    out = np.empty(hits.shape)
+    if not out.size:
+        return out
+    beyond = ks > rolls
+    short = int((rolls[beyond] if beyond.any() else rolls).min())
+    check_k(name, int(ks.min()), int(ks[beyond].max()) if beyond.any() else 1, short)
+    base = int(ks.max()) + 1
+    pairs, where = np.unique((rolls * base + ks).ravel(), return_inverse=True)
+    order = np.argsort(where, kind="stable")
+    flat, values = hits.ravel(), np.empty(hits.size)
+    ends = np.cumsum(np.bincount(where))
+    for pair, part in zip(pairs.tolist(), np.split(order, ends[:-1]), strict=True):
+        values[part] = table(*divmod(pair, base))[flat[part]]
+    out = values.reshape(hits.shape)
+    scalar: NDArray[np.float64] = out[()]
+    return scalar
+
+
+def _miss_table(n: int, k: int) -> NDArray[np.float64]:
+    """Return r_k for c = 0, ..., n."""
+    if n <= _EXACT_N:
+        draws = comb(n, k)
+        return np.array([comb(n - c, k) / draws for c in range(n + 1)])
+    fails = np.arange(n, 0, -1)
+    return np.concatenate(([1.0], np.cumprod(np.maximum(fails - k, 0) / fails)))
+
+
+def _hit_table(n: int, k: int) -> NDArray[np.float64]:
+    """Return pass@k for c = 0, ..., n."""
+    if n <= _EXACT_N:
+        draws = comb(n, k)
+        return np.array([(draws - comb(n - c, k)) / draws for c in range(n + 1)])
+    if k == 1:
+        return np.arange(n + 1) / n
+    # One more success adds r_k k / f: positive terms, hence no 1 - r that cancels.
+    gains = _miss_table(n, k)[:-1] * (k / np.arange(n, 0, -1))
+    hits = np.minimum(np.concatenate(([0.0], np.cumsum(gains))), 1.0)
+    hits[n - k + 1 :] = 1.0
+    return hits
+
+
+def _area_table(n: int, k: int) -> NDArray[np.float64]:
+    """Return A(k) for c = 0, ..., n."""
+    if n <= _EXACT_N:
+        draws = comb(n, k)
+        return np.array(
+            [
+                ((n - c) * draws - comb(n - c, k) * (n + c * (k - 1))) / ((c + 1) * draws)
+                for c in range(n + 1)
+            ]
+        )
+    if k == 1:
+        return np.zeros(n + 1)
+    c = np.arange(n + 1)
+    areas: NDArray[np.float64] = (n - c - _miss_table(n, k) * (n + c * (k - 1))) / (c + 1)
+    # Where c k < n the closed form cancels. The sum over the first success's rank h of
+    # (h - 1) C(n - h, c - 1) / C(n, c) does not, and has fewer than n terms for all such c.
+    few = np.arange(1, (n - 1) // k + 1)
+    if few.size:
+        rank = np.arange(1, k)
+        chance = np.cumprod((n - rank - few[:, None] + 1) / (n - rank), axis=1)
+        areas[few] = few / n * (chance @ rank)
+    return areas
