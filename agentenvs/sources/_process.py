@@ -19,7 +19,12 @@ _TAIL_LINES = 40
 _LINE = 2_000
 
 
-def run(command: Sequence[str], timeout: float, on_line: Callable[[str], bool]) -> tuple[int, str]:
+def run(
+    command: Sequence[str],
+    timeout: float,
+    on_line: Callable[[str], bool],
+    environment: Mapping[str, str] | None = None,
+) -> tuple[int, str]:
     """Run `command`; return its exit code and the end of what it wrote.
 
     The program gets no input and is killed when this call is left in any way.

@@ -1,0 +1,38 @@
+import re
+
+import pytest
+
+from agentenvs import sources
+from agentenvs.errors import UnknownName
+
+
+def test_bfcl_is_pinned() -> None:
+    entry = sources.source("bfcl")
+    assert (entry.version, entry.size) == ("2026.3.23", 1_925_664)
+    assert entry.sha256.startswith("3bb6dfa5f0c68ad4")
+    assert entry.digest == "14883f8827bd831eb1f2707f3b09903f9530e95a11e93bc16262abd48aafb8ef"
+    assert len(entry.files) == 26
+    assert entry.variable == "AGENTENVS_BFCL"
+
+
+@pytest.mark.parametrize("name", sources.names())
+def test_every_entry_is_well_formed(name: str) -> None:
+    entry = sources.source(name)
+    assert entry.name == name
+    assert len(entry.by_path) == len(entry.files)
+    for file in entry.files:
+        assert re.fullmatch(r"[0-9a-f]{64}", file.sha256)
+        assert file.size > 0
+        assert not file.path.startswith("/")
+        assert ".." not in file.path.split("/")
+
+
+def test_an_unknown_name_gets_a_suggestion() -> None:
+    for ask in (sources.open_source, sources.pull, sources.verify):
+        with pytest.raises(UnknownName, match="Did you mean 'bfcl'"):
+            ask("bfcll")
+
+
+def test_public_names_are_complete() -> None:
+    assert sorted(sources.__all__) == sources.__all__
+    assert all(hasattr(sources, name) for name in sources.__all__)
