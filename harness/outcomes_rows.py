@@ -1,0 +1,173 @@
+"""Rows of outcomes, checked and gathered into columns."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Mapping
+from itertools import repeat
+from types import NoneType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["REQUIRED", "Columns", "RowError", "decode", "show"]
+
+#: the fields that every row has
+REQUIRED = ("task_id", "rollout", "success")
+# Wall time says how busy the machine was, so that it alone never makes two rows disagree.
+_NOT_COMPARED = "wall_s"
+_MAX_FIELDS = 256
+_MAX_ROLLOUT = 2**53
+_FIELD_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "score": ((int, float, NoneType), "a number"),
+    "temperature": ((int, float, NoneType), "a number"),
+    "wall_s": ((int, float, NoneType), "a number"),
+    "seed": ((int, NoneType), "an integer"),
+    "steps": ((int, NoneType), "an integer"),
+    "reason": ((str, NoneType), "a string"),
+    "parse": ((dict, NoneType), "an object"),
+}
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number")
+
+
+#: reads JSON text, and refuses NaN and infinities
+decode = json.JSONDecoder(parse_constant=_no_constant).decode
+
+
+class RowError(Exception):
+    """A row that is no outcome; `line` is its number in the file, from 1."""
+
+    def __init__(self, line: int, why: str) -> None:
+        super().__init__(why)
+        self.line = line
+
+
+class Columns:
+    """Rows as they come in, column by column.
+
+    Attributes:
+        index: task id -> its number, in the order of first appearance.
+        task, rollout, success, line: the row's task number, rollout, verdict and line.
+        fields: further fields, None where a row lacks one.
+        marks: settings that rows of `pass_flags` carry along.
+    """
+
+    def __init__(self) -> None:
+        self.index: dict[str, int] = {}
+        self.task = array("q")
+        self.rollout = array("q")
+        self.success = bytearray()
+        self.line = array("q")
+        self.fields: dict[str, list[Any]] = {}
+        self.marks: dict[str, Any] = {}
+
+    def add(self, row: Any, line: int) -> None:
+        """Add a row of either kind.
+
+        Raises:
+            RowError: it is no outcome.
+        """
+        if not isinstance(row, Mapping):
+            raise RowError(line, f"expected an object, got {show(row)}")
+        name = row.get("task_id")
+        if type(name) is int:
+            name = str(name)
+        if not isinstance(name, str) or not name:
+            raise RowError(line, f"expected `task_id` to be a non-empty string, got {show(name)}")
+        if "pass_flags" in row:
+            self._add_flags(name, row, line)
+            return
+        rollout, success = row.get("rollout"), row.get("success")
+        if type(rollout) is not int or not 0 <= rollout < _MAX_ROLLOUT:
+            why = f"expected `rollout` to be an integer of 0 or more, got {show(rollout)}"
+            raise RowError(line, why)
+        self._append(name, rollout, success, line, "success")
+        at = len(self.task) - 1
+        for key, value in row.items():
+            if value is None or key in REQUIRED:
+                continue
+            column = self.fields.get(key)
+            if column is None:
+                if len(self.fields) >= _MAX_FIELDS:
+                    raise RowError(line, f"expected at most {_MAX_FIELDS} different fields")
+                column = self.fields[key] = []
+            if len(column) < at:
+                column.extend(repeat(None, at - len(column)))
+            column.append(value)
+
+    def _add_flags(self, name: str, row: Mapping[str, Any], line: int) -> None:
+        flags = row["pass_flags"]
+        if not isinstance(flags, list):
+            raise RowError(line, f"expected `pass_flags` to be a list, got {show(flags)}")
+        for rollout, flag in enumerate(flags):
+            self._append(name, rollout, flag, line, "pass_flags")
+        if row.get("scripted") is True:
+            self.marks["scripted"] = True
+        if isinstance(row.get("policy"), str):
+            self.marks["policy"] = row["policy"]
+
+    def _append(self, name: str, rollout: int, success: Any, line: int, field: str) -> None:
+        if type(success) is not bool and not (type(success) is int and success in (0, 1)):
+            raise RowError(line, f"expected `{field}` to hold true or false, got {show(success)}")
+        self.task.append(self.index.setdefault(name, len(self.index)))
+        self.rollout.append(rollout)
+        self.success.append(success)
+        self.line.append(line)
+
+    def finish(self) -> None:
+        """Bring the columns to one length, check their types, drop repeated rows.
+
+        Raises:
+            RowError: a field of the wrong type, or two rows of one rollout that disagree.
+        """
+        total = len(self.task)
+        for key, column in self.fields.items():
+            column.extend(repeat(None, total - len(column)))
+            if key in _FIELD_TYPES:
+                types, expected = _FIELD_TYPES[key]
+                if not set(types).issuperset(map(type, column)):
+                    at = next(i for i, value in enumerate(column) if type(value) not in types)
+                    why = f"expected `{key}` to be {expected}, got {show(column[at])}"
+                    raise RowError(self.line[at], why)
+        task, rollout = np.asarray(self.task), np.asarray(self.rollout)
+        order = np.lexsort((rollout, task))
+        one, two = order[:-1], order[1:]
+        same = (task[one] == task[two]) & (rollout[one] == rollout[two])
+        if not same.any():
+            return
+        keep = np.ones(total, dtype=np.bool_)
+        for first, second in zip(one[same].tolist(), two[same].tolist(), strict=True):
+            self._compare(first, second)
+            keep[second] = False
+        self._take(keep)
+
+    def _compare(self, first: int, second: int) -> None:
+        columns = {"success": self.success, **self.fields}
+        for key, column in columns.items():
+            if key != _NOT_COMPARED and column[first] != column[second]:
+                name = next(n for n, i in self.index.items() if i == self.task[first])
+                raise RowError(
+                    self.line[second],
+                    f"task {name!r}, rollout {self.rollout[first]} was there before (row "
+                    f"{self.line[first]}) with `{key}` {show(column[first])}, "
+                    f"now {show(column[second])}",
+                )
+
+    def _take(self, keep: NDArray[np.bool_]) -> None:
+        self.task = array("q", np.asarray(self.task)[keep].tolist())
+        self.rollout = array("q", np.asarray(self.rollout)[keep].tolist())
+        self.success = bytearray(np.asarray(self.success)[keep].tolist())
+        kept = keep.tolist()
+        for key, column in self.fields.items():
+            self.fields[key] = [value for value, k in zip(column, kept, strict=True) if k]
+
+
+def show(value: object) -> str:
+    """Return a value as it may stand in a message: one that is long is cut."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
