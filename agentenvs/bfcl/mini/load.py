@@ -121,7 +121,7 @@ def _check_row(where: str, row: dict[str, Any]) -> None:
     if missing:
         raise BadArgument(f"Expected {where} to have {missing}.")
     if not isinstance(row["id"], str) or not re.fullmatch(r"mini_[a-z]+_\d+", row["id"]):
-        raise BadArgument(f"Expected the id of {where} to be like 'mini_home_3'.")
+        raise BadArgument(f"Expected the id of {where} to be mini_<family>_<number>.")
     if row["level"] not in (1, 2, 3, 4):
         raise BadArgument(f"Expected `level` of {where} to be 1 to 4, got {row['level']!r}.")
     names = row["involved_classes"]
