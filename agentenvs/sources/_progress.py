@@ -23,7 +23,7 @@ def quiet(done: int, total: int, text: str) -> None:
 
 @contextmanager
 def console_progress() -> Iterator[Progress]:
-    """Report on stderr: a bar on a terminal, else one plain line a message.
+    """Report on stderr: each message on a line, on a terminal with a bar below.
 
     Nothing is shown before the first report.
 
@@ -59,26 +59,20 @@ class _PlainLines:
 class _Bar:
     def __init__(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
+        from rich.progress import BarColumn, DownloadColumn, TransferSpeedColumn
         from rich.progress import Progress as RichProgress
 
-        self._bar = RichProgress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            console=Console(stderr=True),
-        )
-        self._task = self._bar.add_task("", start=False, total=None)
-        self._started = False
+        columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        self._bar = RichProgress(*columns, console=Console(stderr=True))
+        self._task = self._bar.add_task("", total=None)
+        self._last = ""
 
     def __call__(self, done: int, total: int, text: str) -> None:
-        if not self._started:
-            self._started = True
-            self._bar.start()
-            self._bar.start_task(self._task)
-        self._bar.update(self._task, completed=done, total=total or None, description=text)
+        self._bar.update(self._task, completed=done, total=total or None)
+        if text != self._last:
+            self._last = text
+            self._bar.console.print(text, markup=False, highlight=False)
+        self._bar.start()
 
     def close(self) -> None:
-        if self._started:
-            self._bar.stop()
+        self._bar.stop()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import re
 import shutil
@@ -89,7 +88,9 @@ def _uv() -> list[str] | None:
 
 
 def _pip_has_raw_progress() -> bool:
-    version = re.match(r"(\d+)\.(\d+)", importlib.metadata.version("pip"))
+    from importlib import metadata
+
+    version = re.match(r"(\d+)\.(\d+)", metadata.version("pip"))
     return version is not None and (int(version[1]), int(version[2])) >= (24, 1)
 
 

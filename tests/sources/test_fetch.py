@@ -1,7 +1,11 @@
+import importlib.util
+import os
+import queue
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from collections.abc import Callable, Sequence
@@ -112,14 +116,14 @@ def test_a_failure_shows_what_pip_said(sample: Any, local_index: Path) -> None:
 
 
 def without_pip(monkeypatch: pytest.MonkeyPatch, uv: str | None) -> None:
-    find_spec = pypi.importlib.util.find_spec
+    find_spec = importlib.util.find_spec
     hidden = ("pip", "uv")
     monkeypatch.setattr(
-        pypi.importlib.util,
+        importlib.util,
         "find_spec",
         lambda name, package=None: None if name in hidden else find_spec(name, package),
     )
-    monkeypatch.setattr(pypi.shutil, "which", lambda name: uv)
+    monkeypatch.setattr(shutil, "which", lambda name: uv)
 
 
 def test_without_pip_uv_gives_the_tree(sample: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,6 +214,23 @@ def test_processes_that_start_together_fetch_once(sample: Any, start: Start) -> 
     assert in_slot(sample) == ["lock", sample.source.filename]
 
 
+def test_who_waits_for_another_fetch_is_told_so(sample: Any, local_index: Path) -> None:
+    said: queue.SimpleQueue[str] = queue.SimpleQueue()
+    trees: list[sources.Tree] = []
+
+    def second() -> None:
+        trees.append(sources.open_source("sample", progress=lambda *report: said.put(report[2])))
+
+    waiting = threading.Thread(target=second)
+    with cache.workspace(sample.source, lambda: None) as temporary:
+        waiting.start()
+        assert said.get(timeout=30) == "Waiting for another process that is fetching A sample"
+        cache.keep(sample.source, sample.wheel, temporary)
+    waiting.join(timeout=30)
+    assert trees[0].read_many()
+    assert said.empty()
+
+
 def test_without_file_locks_it_is_safe_too(
     sample: Any, local_index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,7 +279,7 @@ def test_a_full_disk_leaves_nothing(
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cache.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(SourceError, match="No space left on device"):
         sources.pull("sample")
     assert in_slot(sample) == ["lock"]
