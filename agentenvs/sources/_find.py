@@ -27,7 +27,7 @@ class Status:
         licence: SPDX identifier.
         size: bytes of the official archive.
         title: what it is, one line.
-        origin: where the copy in use was found.
+        found: where the copy in use was found.
         path: that copy; None where it is missing.
         notes: what was passed over, or what is wrong, in words.
     """
@@ -37,7 +37,7 @@ class Status:
     licence: str
     size: int
     title: str
-    origin: Literal["env", "installed", "cache", "missing"]
+    found: Literal["env", "installed", "cache", "missing"]
     path: Path | None
     notes: tuple[str, ...]
 
@@ -148,7 +148,7 @@ def status() -> list[Status]:
 
 
 def _status(entry: Source) -> Status:
-    origin: Literal["env", "installed", "cache", "missing"] = "missing"
+    found: Literal["env", "installed", "cache", "missing"] = "missing"
     path = None
     try:
         tree, notes = _look(entry)
@@ -156,9 +156,9 @@ def _status(entry: Source) -> Status:
         notes = (str(error),)
     else:
         if tree is not None:
-            origin, path = tree.origin, tree.path
+            found, path = tree.origin, tree.path
     facts = (entry.name, entry.version, entry.licence, entry.size, entry.title)
-    return Status(*facts, origin, path, notes)
+    return Status(*facts, found, path, notes)
 
 
 def _look(entry: Source) -> tuple[Tree | None, tuple[str, ...]]:

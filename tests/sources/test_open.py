@@ -101,14 +101,14 @@ def sample_status() -> sources.Status:
 def test_status_tells_where_the_copy_in_use_lies(
     sample: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert (sample_status().origin, sample_status().path) == ("missing", None)
+    assert (sample_status().found, sample_status().path) == ("missing", None)
     kept = sources.import_("sample", sample.wheel)
-    assert (sample_status().origin, sample_status().path) == ("cache", kept)
+    assert (sample_status().found, sample_status().path) == ("cache", kept)
     monkeypatch.setenv("AGENTENVS_SAMPLE", str(sample.wheel))
-    assert (sample_status().origin, sample_status().path) == ("env", sample.wheel)
+    assert (sample_status().found, sample_status().path) == ("env", sample.wheel)
     sample.wheel.write_bytes(b"no archive")
     row = sample_status()
-    assert (row.origin, row.path) == ("missing", None)
+    assert (row.found, row.path) == ("missing", None)
     assert "cannot be read" in row.notes[0]
 
 
