@@ -173,7 +173,10 @@ class TextEnv(gymnasium.Env[str, str]):
         UnknownName: `task` is not one of `known_task_ids`.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}
+    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
+        "render_modes": ["ansi"],
+        "render_fps": 1,
+    }
     #: keyword arguments that select the benchmark's own decoding of a reply
     own_decoding: ClassVar[Mapping[str, Any]] = {}
 
@@ -308,7 +311,7 @@ class TextEnv(gymnasium.Env[str, str]):
         messages = [copy.copy(message) for message in outcome.messages]
         return {"task": self._current, "messages": messages, **outcome.info}
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """Return the conversation so far as text in render mode "ansi", else None."""
         if self.render_mode is None:
             return None

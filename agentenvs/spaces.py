@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,7 @@ class UnicodeText(Space[str]):
         picks = self.np_random.integers(0, len(_SAMPLE), size=length)
         return "".join(_SAMPLE[i] for i in picks)
 
-    def to_jsonable(self, sample_n: Sequence[str]) -> list[Any]:
+    def to_jsonable(self, sample_n: Iterable[str]) -> list[Any]:
         """Return the samples as a list, since strings are JSON already."""
         return list(sample_n)
 
