@@ -28,8 +28,10 @@ from agentenvs.harness.tax.measures import (
     scalability,
     sharpening_tax,
 )
+from agentenvs.harness.tax.table import Comparison, compare
 
 __all__ = [
+    "Comparison",
     "Counts",
     "Crossover",
     "Estimate",
@@ -37,6 +39,7 @@ __all__ = [
     "SharpeningTax",
     "TaxInterval",
     "area",
+    "compare",
     "crossover",
     "curve",
     "partition",

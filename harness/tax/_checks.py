@@ -11,7 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax.counts import Counts
 
-__all__ = ["Arm", "Paired", "Tasks", "as_tasks", "integers", "paired", "single_k", "whole_counts"]
+__all__ = [
+    "Arm",
+    "Paired",
+    "Tasks",
+    "as_tasks",
+    "check_k",
+    "integers",
+    "paired",
+    "single_k",
+    "whole_counts",
+]
 
 Arm = Counts | tuple[ArrayLike, ArrayLike]
 """What stands for a policy's results: `Counts`, or a pair (c, n) in the order of the tasks."""
