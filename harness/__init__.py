@@ -1,1 +1,64 @@
-"""The experiment: prompts, policies, rollouts, outcomes and measures."""
+"""The experiment: prompts, policies, rollouts, outcomes and measures.
+
+Names load when they are first used, so that each part can be imported alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentenvs.harness.episode import Episode, Step, TokenTurn
+    from agentenvs.harness.exchange import Completion, Request, Sampling, Where
+    from agentenvs.harness.outcomes import Outcomes, OutcomeWriter
+    from agentenvs.harness.policies.base import Policy, make_policy
+    from agentenvs.harness.progress import Progress
+    from agentenvs.harness.prompts import Light, Plain, Prompt
+    from agentenvs.harness.rollout import Sampler, run, run_async
+    from agentenvs.harness.transcripts import conversation, read_transcripts
+
+__all__ = [
+    "Completion",
+    "Episode",
+    "Light",
+    "OutcomeWriter",
+    "Outcomes",
+    "Plain",
+    "Policy",
+    "Progress",
+    "Prompt",
+    "Request",
+    "Sampler",
+    "Sampling",
+    "Step",
+    "TokenTurn",
+    "Where",
+    "conversation",
+    "make_policy",
+    "read_transcripts",
+    "run",
+    "run_async",
+]
+
+_MODULES = {
+    "episode": ("Episode", "Step", "TokenTurn"),
+    "exchange": ("Completion", "Request", "Sampling", "Where"),
+    "outcomes": ("OutcomeWriter", "Outcomes"),
+    "policies.base": ("Policy", "make_policy"),
+    "progress": ("Progress",),
+    "prompts": ("Light", "Plain", "Prompt"),
+    "rollout": ("Sampler", "run", "run_async"),
+    "transcripts": ("conversation", "read_transcripts"),
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(f"agentenvs.harness.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'agentenvs.harness' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

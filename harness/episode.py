@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 
@@ -12,14 +11,14 @@ from agentenvs.actions import canonical
 from agentenvs.core import Message
 from agentenvs.errors import AgentEnvsError, BadArgument
 from agentenvs.harness.exchange import Completion, Form, Request, Sampling, Where
-from agentenvs.harness.prompts import FORMS, Prompt, as_chat, prompt
+from agentenvs.harness.prompts import FORMS, Prompt, as_chat
+from agentenvs.harness.prompts import prompt as as_prompt
 from agentenvs.harness.seeds import derive
 
 __all__ = ["Episode", "Step", "TokenTurn"]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """What happened at one decision.
 
     Attributes:
@@ -39,8 +38,7 @@ class Step:
     reward: float
 
 
-@dataclass(frozen=True, slots=True)
-class TokenTurn:
+class TokenTurn(NamedTuple):
     """One decision in tokens, for trainers.
 
     Attributes:
@@ -102,7 +100,7 @@ class Episode:
         if form not in FORMS:
             raise BadArgument(f"Expected `form` to be 'chat' or 'completion', got {form!r}.")
         self.env = env
-        self.prompt = _prompt(prompt)
+        self.prompt = as_prompt(prompt)
         self.form: Form = form
         self.sampling = sampling or Sampling()
         self.seed = seed
@@ -147,7 +145,7 @@ class Episode:
             sampling.max_tokens,
             () if chat else self.prompt.stop,
             derive(self.seed, step),
-            Where(self.env_id, self.task, self.rollout, step),
+            Where(self.env_id, self.task, self.rollout, step, self.seed),
         )
 
     def respond(self, completion: Completion) -> None:
@@ -162,7 +160,7 @@ class Episode:
         request = self.request
         if request is None:
             raise AgentEnvsError("The episode is over; there is nothing to respond to.")
-        text = _cut(completion.text, request.stop)
+        text = _cut(completion.text, request.stop) if request.stop else completion.text
         self._note_tokens(completion, request)
         if completion.finish_reason == "context":
             self.steps.append(Step(text, None, (), {}, "context", 0.0))
@@ -174,6 +172,10 @@ class Episode:
             text = text or action
         observation, reward, terminated, truncated, info = self.env.step(action)
         over = terminated or truncated
+        if "tools" in info:
+            offer = tuple(info["tools"])
+            info = {**info, "new_tools": [tool for tool in offer if tool not in self._tools]}
+            self._tools = offer
         news = () if over else tuple(self.prompt.news(observation, info))
         self.steps.append(
             Step(
@@ -186,14 +188,12 @@ class Episode:
             )
         )
         if over:
-            success = bool(info.get("success", reward > 0))
+            success = bool(info.get("success", float(reward) > 0.0))
             self._end(success, float(info.get("score", reward)), str(info.get("reason", "")))
             return
         if self.max_requests is not None and len(self.steps) >= self.max_requests:
             self._end(False, 0.0, "max_requests")
             return
-        if "tools" in info:
-            self._tools = tuple(info["tools"])
         said: list[Message] = [{"role": "assistant", "content": text}, *news]
         if self.form == "chat":
             self._chat += as_chat(said)
@@ -256,10 +256,6 @@ class Episode:
             ids += turn.completion_ids
             mask += [1] * len(turn.completion_ids)
         return ids, mask
-
-
-def _prompt(spec: Prompt | str) -> Prompt:
-    return prompt(spec)
 
 
 def _cut(text: str, stops: Sequence[str]) -> str:

@@ -55,12 +55,14 @@ class Where(NamedTuple):
         task: the task's id.
         rollout: index of the rollout among those of its task, from 0.
         step: index of the decision within the episode, from 0.
+        seed: seed of the whole episode, the same at every step.
     """
 
     env_id: str = ""
     task: str = ""
     rollout: int = 0
     step: int = 0
+    seed: int = 0
 
 
 class Request(NamedTuple):

@@ -64,7 +64,11 @@ class Plain(Prompt):
     """
 
     name = "none"
-    headings = {"user": "User:", "assistant": "Assistant:", "tool": "Tool:"}
+    headings: ClassVar[Mapping[str, str]] = {
+        "user": "User:",
+        "assistant": "Assistant:",
+        "tool": "Tool:",
+    }
     stop = ("\nUser:", "\nAssistant:", "\nTool:")
 
     def opening(self, observation: str, info: Mapping[str, Any]) -> list[Message]:
@@ -132,7 +136,11 @@ class Light(Prompt):
     """
 
     name = "light"
-    headings = {"user": "## User", "assistant": "## Assistant", "tool": "## Tool results"}
+    headings: ClassVar[Mapping[str, str]] = {
+        "user": "## User",
+        "assistant": "## Assistant",
+        "tool": "## Tool results",
+    }
     stop = ("\n## User", "\n## Assistant", "\n## Tool results")
 
     def __init__(self, examples: int = 0) -> None:
@@ -167,9 +175,13 @@ class Light(Prompt):
         return messages + self._said(info)
 
     def news(self, observation: str, info: Mapping[str, Any]) -> list[Message]:
-        """Return the tools' results as one message, or the user's words."""
-        fresh = [{"role": "user", "content": "New tools:\n" + stubs(info["tools"])}]
-        return self._said(info, fresh if info.get("tools") else [])
+        """Return the tools' results as one message, or the user's words.
+
+        Where `info` has `new_tools` (an `Episode` puts it there), these are shown first.
+        """
+        fresh = info.get("new_tools")
+        before = [{"role": "user", "content": f"New tools:\n{stubs(fresh)}"}] if fresh else []
+        return self._said(info, before)
 
     def _said(
         self, info: Mapping[str, Any], before: Sequence[Mapping[str, str]] = ()

@@ -1,1 +1,43 @@
-"""Policies: who acts."""
+"""Policies: who acts. They load when they are first used."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentenvs.harness.policies.base import POLICIES, Policy, make_policy
+    from agentenvs.harness.policies.callable import CallablePolicy
+    from agentenvs.harness.policies.random import RandomPolicy
+    from agentenvs.harness.policies.replay import ReplayPolicy
+    from agentenvs.harness.policies.scripted import ScriptedPolicy
+
+__all__ = [
+    "POLICIES",
+    "CallablePolicy",
+    "Policy",
+    "RandomPolicy",
+    "ReplayPolicy",
+    "ScriptedPolicy",
+    "make_policy",
+]
+
+_HOME = {
+    "POLICIES": "base",
+    "CallablePolicy": "callable",
+    "Policy": "base",
+    "RandomPolicy": "random",
+    "ReplayPolicy": "replay",
+    "ScriptedPolicy": "scripted",
+    "make_policy": "base",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(f"agentenvs.harness.policies.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'agentenvs.harness.policies' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -35,7 +35,7 @@ class Policy(Protocol):
         ...
 
     async def close(self) -> None:
-        """Free what it holds; called once by the runner."""
+        """Free what it holds; called by the runner where it built the policy from a spec."""
         ...
 
 

@@ -1,0 +1,181 @@
+"""What a run puts to a model: which environment, which prompt, which reading of the reply."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+from gymnasium.envs.registration import load_env_creator
+
+from agentenvs import registry
+from agentenvs.errors import BadArgument, UnknownName, did_you_mean
+from agentenvs.harness.prompts import Prompt, prompt
+
+__all__ = ["HARNESSES", "PARSERS", "Arm", "arm"]
+
+#: harness -> (prompt, parser) that it stands for
+HARNESSES: Mapping[str, tuple[str, str]] = {
+    "light": ("light", "relaxed"),
+    "none": ("none", "official"),
+}
+#: parser -> what reads the model's text
+PARSERS: Mapping[str, str] = {
+    "official": "the benchmark's own decoding, its quirks included",
+    "native": "the environment's strict grammar",
+    "strict": "canonical JSON or one Python-style list, with nothing around it",
+    "relaxed": "whatever common formats models write, mended where the meaning is clear",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One way of putting one benchmark's tasks to a model; see `arm`.
+
+    Attributes:
+        env_id: the environment's full id.
+        tasks: the tasks' set by name, or "" for a list.
+        task_ids: the tasks in order.
+        data: hash of the tasks' data, or None where the environment does not say.
+        harness: "light" or "none": where prompt and parser come from by default.
+        prompt: what the model is shown.
+        parser: one of `PARSERS`.
+        env_kwargs: arguments of the environment.
+    """
+
+    env_id: str
+    tasks: str
+    task_ids: tuple[str, ...]
+    data: str | None
+    harness: str
+    prompt: Prompt
+    parser: str
+    env_kwargs: Mapping[str, Any]
+
+    def make_env(self) -> gymnasium.Env[Any, Any]:
+        """Return a fresh environment with the parser around it."""
+        env: gymnasium.Env[Any, Any] = gymnasium.make(
+            self.env_id, disable_env_checker=True, **self.env_kwargs
+        )
+        if self.parser in ("relaxed", "strict"):
+            wrappers = importlib.import_module("agentenvs.wrappers")
+            env = wrappers.RelaxedToolCalls(env, mode=self.parser)
+        return env
+
+    def describe(self) -> dict[str, Any]:
+        """Return the settings that a run records."""
+        names = "\0".join(self.task_ids).encode()
+        # The task list is recorded by itself; an environment may have been told it as well.
+        kwargs = {key: value for key, value in self.env_kwargs.items() if key != "tasks"}
+        return {
+            "env_id": self.env_id,
+            "env_kwargs": kwargs,
+            "tasks": self.tasks or None,
+            "task_hash": hashlib.sha256(names).hexdigest()[:12],
+            "task_ids": list(self.task_ids),
+            "data": self.data,
+            "harness": self.harness,
+            "prompt": self.prompt.describe(),
+            "parser": self.parser,
+        }
+
+
+def arm(
+    env_id: str,
+    *,
+    tasks: str | Sequence[str] | None = None,
+    harness: str = "light",
+    prompt: str | Prompt | None = None,
+    parser: str | None = None,
+    examples: int = 0,
+    env_kwargs: Mapping[str, Any] | None = None,
+) -> Arm:
+    """Return how a run puts an environment's tasks to a model.
+
+    Args:
+        env_id: one of `agentenvs list` (prefix and version may be left out), or any id that is
+            registered with Gymnasium and keeps the contract of `agentenvs.TextEnv`.
+        tasks: a named task set or a list of task ids; default the environment's own set.
+        harness: "light" is the light prompt with the relaxed parser; "none" is the benchmark's
+            own prompt with its own decoding.
+        prompt: "none", "light" or a `Prompt`, instead of the one that `harness` stands for.
+        parser: one of `PARSERS`, instead of the one that `harness` stands for.
+        examples: how many worked examples the light prompt shows.
+        env_kwargs: further arguments of the environment.
+
+    Raises:
+        UnknownName: there is no such environment, task set, task, prompt or parser.
+        BadArgument: arguments that contradict each other, or no task.
+    """
+    if harness not in HARNESSES:
+        raise UnknownName(f"There is no harness {harness!r}.{did_you_mean(harness, HARNESSES)}")
+    default_prompt, default_parser = HARNESSES[harness]
+    reading = default_parser if parser is None else parser
+    if reading not in PARSERS:
+        raise UnknownName(f"There is no parser {reading!r}.{did_you_mean(reading, PARSERS)}")
+    shown = _prompt(default_prompt if prompt is None else prompt, examples)
+    full_id, creator = _find(env_id)
+    kwargs = dict(env_kwargs or {})
+    if "task" in kwargs or "tasks" in kwargs:
+        raise BadArgument("Give the tasks as `tasks`, not within `env_kwargs`.")
+    if reading == "official":
+        for key, value in getattr(creator, "own_decoding", {}).items():
+            if kwargs.setdefault(key, value) != value:
+                raise BadArgument(
+                    f"The parser 'official' sets `{key}` to {value!r}, `env_kwargs` to "
+                    f"{kwargs[key]!r}; choose another parser with it, 'native' say."
+                )
+    name = tasks if isinstance(tasks, str) else ""
+    data: str | None = None
+    if full_id in registry.WORLDS:
+        if tasks is None:
+            name = registry.world(full_id).default_tasks
+        ids = registry.tasks(full_id, name or tasks)
+        data = registry.data_version(full_id, name or ids)
+        kwargs["tasks"] = name or ids
+    else:
+        ids = _foreign_tasks(full_id, tasks, kwargs)
+    if not ids:
+        raise BadArgument("Expected at least one task, got none.")
+    if len(set(ids)) != len(ids):
+        twice = next(task for at, task in enumerate(ids) if task in ids[:at])
+        raise BadArgument(f"Expected each task once, got {twice!r} twice; use `n` for rollouts.")
+    return Arm(full_id, name, tuple(ids), data, harness, shown, reading, kwargs)
+
+
+def _prompt(spec: str | Prompt, examples: int) -> Prompt:
+    if isinstance(spec, Prompt) and examples:
+        raise BadArgument("Give `examples` to the prompt itself, got both a prompt and a number.")
+    return prompt(spec, examples)
+
+
+def _find(env_id: str) -> tuple[str, Any]:
+    """Return the full id and what creates the environment."""
+    module, _, name = env_id.rpartition(":")
+    if module and module != "agentenvs":
+        importlib.import_module(module)
+    if name in gymnasium.registry and name not in registry.WORLDS:
+        creator: Any = gymnasium.registry[name].entry_point
+        full_id = name
+    else:
+        item = registry.world(name)
+        full_id, creator = item.id, item.entry_point
+    return full_id, load_env_creator(creator) if isinstance(creator, str) else creator
+
+
+def _foreign_tasks(
+    env_id: str, tasks: str | Sequence[str] | None, kwargs: Mapping[str, Any]
+) -> list[str]:
+    if isinstance(tasks, str):
+        raise BadArgument(f"{env_id} has no named task sets; give `tasks` as a list of task ids.")
+    if tasks is not None:
+        return [str(task) for task in tasks]
+    env = gymnasium.make(env_id, disable_env_checker=True, **kwargs)
+    known = getattr(env.unwrapped, "task_ids", None)
+    env.close()
+    if known is None:
+        raise BadArgument(f"{env_id} does not list its tasks; give `tasks` as a list of task ids.")
+    return [str(task) for task in known]

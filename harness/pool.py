@@ -1,0 +1,189 @@
+"""The free-running pool: many episodes over one event loop, each replaced when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import gymnasium
+
+from agentenvs.errors import AgentEnvsError, PolicyError, RunError
+from agentenvs.harness.episode import Episode, Step
+from agentenvs.harness.exchange import Completion, Sampling
+from agentenvs.harness.policies.base import Policy
+from agentenvs.harness.progress import Progress, Reporter
+from agentenvs.harness.prompts import Prompt
+from agentenvs.harness.seeds import derive
+
+__all__ = ["Job", "Pool", "parse_counts"]
+
+
+class Job(NamedTuple):
+    """One rollout to be played."""
+
+    task: str
+    rollout: int
+    sampling: Sampling
+
+
+def parse_counts(steps: Sequence[Step]) -> dict[str, int]:
+    """Return how the replies of an episode were read, as counts of steps.
+
+    Returns:
+        `calls`, `words` and `malformed`: what the reading came to. Of the steps with calls,
+        `repaired` were mended in some way, `strict` would have been read by the strict parser
+        too, and `rescued` would not (where a relaxed parser read them and says so).
+    """
+    calls = words = malformed = repaired = strict = rescued = 0
+    for step in steps:
+        parse = step.parse
+        status = parse.get("status")
+        if status == "calls":
+            calls += 1
+            if parse.get("repairs"):
+                repaired += 1
+            match parse.get("strict"):
+                case True:
+                    strict += 1
+                case False:
+                    rescued += 1
+        elif status == "words":
+            words += 1
+        elif status == "malformed":
+            malformed += 1
+    return {
+        "calls": calls,
+        "words": words,
+        "malformed": malformed,
+        "repaired": repaired,
+        "strict": strict,
+        "rescued": rescued,
+    }
+
+
+@dataclass(slots=True)
+class Pool:
+    """Plays jobs, at most `size` at a time, in order of work.
+
+    Steps of environments run inline; only the policy is awaited, so that a batching policy
+    sees the requests of every episode that is ready. Nothing that an episode does depends on
+    the others or on when it runs.
+
+    Args:
+        make_env: makes an environment for a slot; episodes after one another share it.
+        policy: who acts.
+        prompt: what it is shown.
+        env_id: recorded in each request.
+        seed: the run's seed; each rollout's own is derived from it, the task and the rollout.
+        max_requests: ends an episode as a failure after so many decisions, or None.
+        keep: takes each finished episode and the fields of its outcome, before the slot is
+            used again.
+    """
+
+    make_env: Callable[[], gymnasium.Env[Any, Any]]
+    policy: Policy
+    prompt: Prompt
+    env_id: str
+    seed: int
+    max_requests: int | None
+    keep: Callable[[Episode, Mapping[str, Any]], None]
+
+    async def play(
+        self, jobs: Iterable[Job], size: int, progress: Progress, reporter: Reporter
+    ) -> None:
+        """Play every job.
+
+        Raises:
+            PolicyError: the policy failed; the other episodes are dropped, what is finished
+                is kept.
+            RunError: an environment failed.
+        """
+        queue = iter(jobs)
+        slots = [
+            asyncio.create_task(self._slot(queue, progress, reporter), name=f"slot {index}")
+            for index in range(size)
+        ]
+        ticker = asyncio.create_task(_tick(progress, reporter), name="progress")
+        try:
+            await asyncio.wait(slots, return_when=asyncio.FIRST_EXCEPTION)
+        finally:
+            for task in (*slots, ticker):
+                task.cancel()
+            ends = await asyncio.gather(*slots, ticker, return_exceptions=True)
+        for end in ends:
+            if isinstance(end, Exception):
+                raise end
+
+    async def _slot(self, queue: Iterator[Job], progress: Progress, reporter: Reporter) -> None:
+        env: gymnasium.Env[Any, Any] | None = None
+        try:
+            for job in queue:
+                if env is None:
+                    env = self.make_env()
+                episode = await self._episode(env, job)
+                progress.done += 1
+                progress.successes += episode.success
+                progress.steps += len(episode.steps)
+                reporter.ended(progress)
+                # A policy that never waits would keep the loop from signals and other slots.
+                await asyncio.sleep(0)
+        finally:
+            if env is not None:
+                env.close()
+
+    async def _episode(self, env: gymnasium.Env[Any, Any], job: Job) -> Episode:
+        began = time.perf_counter()
+        generate = self.policy.generate
+        try:
+            episode = Episode(
+                env,
+                self.prompt,
+                form=self.policy.form,
+                sampling=job.sampling,
+                task=job.task,
+                seed=derive(self.seed, job.task, job.rollout),
+                rollout=job.rollout,
+                env_id=self.env_id,
+                max_requests=self.max_requests,
+            )
+            while (request := episode.request) is not None:
+                try:
+                    completion = await generate(request)
+                except Exception as error:
+                    raise PolicyError(self._told(job, "The policy failed", error)) from error
+                if not isinstance(completion, Completion):
+                    kind = type(completion).__name__
+                    raise PolicyError(f"Expected the policy to give a Completion, got {kind}.")
+                episode.respond(completion)
+        except AgentEnvsError:
+            raise
+        except Exception as error:
+            raise RunError(self._told(job, "The environment failed", error)) from error
+        fields: dict[str, Any] = {
+            "score": episode.score,
+            "reason": episode.reason,
+            "seed": episode.seed,
+            "temperature": job.sampling.temperature,
+            "steps": len(episode.steps),
+            "parse": parse_counts(episode.steps),
+            "wall_s": round(time.perf_counter() - began, 6),
+        }
+        with contextlib.suppress(AgentEnvsError):
+            fields["new_tokens"] = sum(len(t.completion_ids) for t in episode.token_turns())
+        self.keep(episode, fields)
+        return episode
+
+    def _told(self, job: Job, what: str, error: Exception) -> str:
+        return (
+            f"{what} in task {job.task!r}, rollout {job.rollout}: {type(error).__name__}: {error}"
+        )
+
+
+async def _tick(progress: Progress, reporter: Reporter) -> None:
+    while reporter.period_s is not None:
+        await asyncio.sleep(reporter.period_s)
+        reporter.tick(progress)

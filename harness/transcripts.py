@@ -1,0 +1,243 @@
+"""Transcripts of a run: what was said in every rollout, in compressed JSON lines.
+
+A run folder holds segments `transcripts-0000.jsonl.gz`, ... and, while a run goes on, one plain
+`transcripts-NNNN.jsonl` that grows. Each segment can be read alone. A line is either a text
+that rollouts share, `{"text": HASH, "content": ...}` (system prompts are long), or a rollout:
+
+    {"task_id": ..., "rollout": ..., "seed": ..., "temperature": ..., "success": ...,
+     "reason": ..., "opening": [message, ...], "steps": [step, ...]}
+
+with a message of the opening as `{"role": ..., "content": ...}` or `{"role": ..., "text": HASH}`,
+and a step as `{"text": ..., "news": [message, ...], "parse": {...}}`. A step also has `action`
+where the environment was given another text than the model wrote, and `finish` where the
+completion ended otherwise than by "stop".
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from agentenvs.core import Message
+from agentenvs.errors import RunDamaged
+from agentenvs.harness.episode import Episode
+from agentenvs.harness.outcomes import Outcomes
+
+__all__ = ["TranscriptWriter", "conversation", "read_transcripts"]
+
+_NAME = re.compile(r"transcripts-(\d{4,})\.jsonl(\.gz)?")
+_SEGMENT_BYTES = 16 * 2**20
+_LEVEL = 5
+
+# ASCII escapes keep lone surrogates, which models do write, representable.
+_dump = json.JSONEncoder(separators=(",", ":"), default=repr).encode
+
+
+class TranscriptWriter:
+    """Append transcripts to a run folder so that a kill at any moment loses no finished one.
+
+    Each rollout is one unbuffered write to the growing segment. A full segment is compressed
+    by a thread of its own, and so is the last one by `close`.
+
+    Args:
+        folder: the run folder; it exists.
+        finished: the rollouts that have an outcome. A segment that a killed run left behind is
+            compressed, without what broke off and without rollouts that have none.
+        segment_bytes: how large a segment grows.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        finished: Collection[tuple[str, int]] = (),
+        segment_bytes: int = _SEGMENT_BYTES,
+    ) -> None:
+        self._folder = Path(folder)
+        self._segment_bytes = segment_bytes
+        self._sealer = ThreadPoolExecutor(1, thread_name_prefix="transcripts")
+        self._sealing: list[Future[None]] = []
+        self._fd = -1
+        self._size = 0
+        self._shared: dict[str, str] = {}
+        self._number = -1
+        for number, path in _segments(self._folder):
+            self._number = max(self._number, number)
+            if path.suffix != ".gz":
+                _seal(path, finished)
+
+    def write(self, episode: Episode, temperature: float) -> None:
+        """Append the transcript of a finished episode."""
+        lines: list[str] = []
+        if self._fd < 0:
+            self._begin()
+        opening = [self._message(message, lines) for message in episode.opening]
+        steps: list[dict[str, Any]] = []
+        for text, action, news, parse, finish_reason, _ in episode.steps:
+            step: dict[str, Any] = {"text": text}
+            if action != text:
+                step["action"] = action
+            if finish_reason != "stop":
+                step["finish"] = finish_reason
+            if news:
+                step["news"] = news
+            if parse:
+                step["parse"] = parse
+            steps.append(step)
+        row = {
+            "task_id": episode.task,
+            "rollout": episode.rollout,
+            "seed": episode.seed,
+            "temperature": temperature,
+            "success": episode.success,
+            "reason": episode.reason,
+            "opening": opening,
+            "steps": steps,
+        }
+        lines.append(_dump(row))
+        lines.append("")
+        data = "\n".join(lines).encode("ascii")
+        self._size += _write_all(self._fd, data)
+        if self._size >= self._segment_bytes:
+            self._end()
+
+    def _message(self, message: Message, lines: list[str]) -> Mapping[str, Any]:
+        if message["role"] != "system":
+            return message
+        content = message["content"]
+        key = self._shared.get(content)
+        if key is None:
+            key = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+            self._shared[content] = key
+            lines.append(_dump({"text": key, "content": content}))
+        return {"role": "system", "text": key}
+
+    def _begin(self) -> None:
+        self._number += 1
+        path = self._folder / f"transcripts-{self._number:04}.jsonl"
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        self._fd = os.open(path, flags, 0o666)
+        self._path, self._size, self._shared = path, 0, {}
+
+    def _end(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+            self._sealing.append(self._sealer.submit(_seal, self._path, None))
+
+    def close(self) -> None:
+        """Compress what is left; harmless when repeated."""
+        self._end()
+        self._sealer.shutdown()
+        sealing, self._sealing = self._sealing, []
+        for future in sealing:
+            future.result()
+
+
+def _write_all(fd: int, data: bytes) -> int:
+    written = os.write(fd, data)
+    while written < len(data):
+        written += os.write(fd, data[written:])
+    return written
+
+
+def _segments(folder: Path) -> list[tuple[int, Path]]:
+    """Return the segments in order; a compressed one goes before its plain leftover."""
+    found: dict[int, Path] = {}
+    for path in sorted(folder.glob("transcripts-*.jsonl*"), key=lambda path: path.name):
+        match = _NAME.fullmatch(path.name)
+        if match is not None:
+            number = int(match[1])
+            if match[2] or number not in found:
+                found[number] = path
+    return sorted(found.items())
+
+
+def _seal(path: Path, finished: Collection[tuple[str, int]] | None) -> None:
+    """Compress a segment, whole or not at all, and remove the plain one.
+
+    Args:
+        path: the plain segment.
+        finished: keep these rollouts alone and drop a torn line; None keeps every byte.
+    """
+    whole = path.with_name(path.name + ".gz")
+    part = path.with_name(f"{path.name}.gz.{os.getpid()}.part")
+    with path.open("rb") as plain, gzip.open(part, "wb", compresslevel=_LEVEL) as packed:
+        if finished is None:
+            while chunk := plain.read(2**20):
+                packed.write(chunk)
+        else:
+            packed.writelines(line for line in plain if _belongs(line, finished))
+    part.replace(whole)
+    path.unlink()
+
+
+def _belongs(line: bytes, finished: Collection[tuple[str, int]]) -> bool:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return False
+    return "text" in row or (row["task_id"], row["rollout"]) in finished
+
+
+def read_transcripts(folder: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
+    """Yield the transcripts of a run folder, in the order in which the rollouts ended.
+
+    Works on a run that goes on or was killed: rollouts without an outcome, and a line that
+    broke off, are left out. Each rollout comes once.
+
+    Returns:
+        Rows as in the module's description, every message of `opening` with its `content`.
+
+    Raises:
+        RunDamaged: no run folder, or a segment that cannot be read, with its name.
+    """
+    where = Path(folder)
+    finished = Outcomes.load(where).keys()
+    seen: set[tuple[str, int]] = set()
+    for _, path in _segments(where):
+        shared: dict[str, str] = {}
+        for row in _rows(path):
+            if "text" in row:
+                shared[row["text"]] = row["content"]
+                continue
+            key = (row["task_id"], row["rollout"])
+            if key not in finished or key in seen:
+                continue
+            seen.add(key)
+            try:
+                row["opening"] = [
+                    {"role": m["role"], "content": shared[m["text"]]} if "text" in m else m
+                    for m in row["opening"]
+                ]
+            except KeyError as missing:
+                raise RunDamaged(f"{path}: the shared text {missing} is missing.") from None
+            yield row
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    yield json.loads(line)
+                except ValueError as error:
+                    if line.endswith(b"\n"):
+                        raise RunDamaged(f"{path}:{number}: expected JSON: {error}.") from None
+    except (OSError, EOFError) as error:
+        raise RunDamaged(f"{path}: {error}.") from None
+
+
+def conversation(row: Mapping[str, Any]) -> list[Message]:
+    """Return a row of `read_transcripts` as role-tagged messages."""
+    messages: list[Message] = list(row["opening"])
+    for step in row["steps"]:
+        messages.append({"role": "assistant", "content": step["text"]})
+        messages.extend(step.get("news", ()))
+    return messages
