@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,11 +23,23 @@ __all__ = [
 ]
 
 MAX_TEXT = 100_000
-MAX_NODES = 20_000
+MAX_TOKENS = 10_000
+_SHORT = 2_000
+_TOKEN = re.compile(
+    r"""(?s)(?P<prefix>\w*)(?:'(?:[^'\\]|\\.?)*+'?|"(?:[^"\\]|\\.?)*+"?)|\w+|[^\w\s]"""
+)
 
 
 class UnreadableCall(Exception):
-    """Raised inside the package when a text is not a list of calls; its text says why."""
+    """Raised inside the package when a text is not a list of calls; its text says why.
+
+    Attributes:
+        python: what Python itself says of the text where it is no Python, else "".
+    """
+
+    def __init__(self, reason: str, python: str = "") -> None:
+        super().__init__(reason)
+        self.python = python
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +97,28 @@ def _parse(text: str) -> ast.expr:
         raise UnreadableCall("a null character")
     if depth_of(text) > MAX_DEPTH or _has_long_run(text):
         raise UnreadableCall(f"nested deeper than {MAX_DEPTH}")
+    if len(text) > _SHORT:
+        _refuse_costly(text)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-        message = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise UnreadableCall(f"not Python syntax: {message}"[:200]) from None
+        if isinstance(error, SyntaxError):
+            python = f"{error.msg} (<string>, line {error.lineno})"
+            raise UnreadableCall(f"not Python syntax: {error.msg}"[:200], python) from None
+        raise UnreadableCall(f"not Python syntax: {error}"[:200], str(error)) from None
+
+
+def _refuse_costly(text: str) -> None:
+    """Raise where parsing would take long: the parser needs a microsecond and more a token."""
+    tokens = 0
+    for token in _TOKEN.finditer(text):
+        tokens += 1
+        if tokens > MAX_TOKENS:
+            raise UnreadableCall(f"more than {MAX_TOKENS} tokens")
+        if (token["prefix"] or "").lower() in ("f", "fr", "rf"):
+            raise UnreadableCall("a formatted string where a literal was expected")
 
 
 def _has_long_run(text: str) -> bool:
@@ -151,7 +179,7 @@ def _value(node: ast.expr, nested: bool) -> Any:
             return tuple(_value(e, nested) for e in elts)
         case ast.Dict(keys=keys, values=values):
             return _dict(keys, values, nested)
-    if nested:
+    if nested or isinstance(node, ast.Name):
         return _node(node)
     raise UnreadableCall(f"a {type(node).__name__} where a literal was expected")
 
@@ -182,6 +210,8 @@ def _node(node: ast.expr) -> CallNode | IndexNode | StrNode:
             if isinstance(value, StrNode):
                 raise UnreadableCall("an index on str()")
             return IndexNode(value, key)
+        case ast.Name(id=name):
+            raise UnreadableCall(f"name {name!r} is not defined")
     raise UnreadableCall(f"a {type(node).__name__} where a literal was expected")
 
 

@@ -1,0 +1,218 @@
+"""Carrying out calls on the simulators: parsed and dispatched, never evaluated."""
+
+from __future__ import annotations
+
+import decimal
+import json
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from agentenvs.bfcl.calls import call_text, read_call, rewritten
+from agentenvs.bfcl.clone import clone
+from agentenvs.bfcl.limits import BASE, EPISODE_TEXT, STEP_WORK, Costly, size_of
+from agentenvs.bfcl.toolbox import ToolClass
+from agentenvs.core import Rules
+from agentenvs.syntax import CallNode, IndexNode, StrNode, UnreadableCall
+
+__all__ = ["World", "result_text"]
+
+_FORBIDDEN = frozenset({"kill", "exit", "quit", "remove", "unlink", "popen", "Popen", "run"})
+_FAILED = "Error during execution: "
+
+
+class World:
+    """The simulators of one episode, owned by whoever made it and by nobody else.
+
+    Args:
+        classes: the tool classes by name, shared.
+        owners: function name -> name of the class it belongs to, shared.
+        instances: one simulator a class, owned.
+        rules: "official" (nested calls, names rewritten inside strings) or "fixed" (literals).
+        label: stands in the names that the official executor would give the simulators.
+    """
+
+    __slots__ = ("classes", "instances", "label", "owners", "precise", "rules", "written")
+
+    def __init__(
+        self,
+        classes: Mapping[str, ToolClass],
+        owners: Mapping[str, str],
+        instances: dict[str, Any],
+        rules: Rules,
+        label: str,
+    ) -> None:
+        self.classes = classes
+        self.owners = owners
+        self.instances = instances
+        self.rules = rules
+        self.label = label
+        self.precise = any(item.precise for item in classes.values())
+        self.written = 0
+
+    def copy(self, memo: dict[int, Any] | None = None) -> World:
+        """Return an independent copy, aliasing between and within simulators kept."""
+        twin = World.__new__(World)
+        twin.classes, twin.owners, twin.rules = self.classes, self.owners, self.rules
+        twin.label, twin.precise, twin.written = self.label, self.precise, self.written
+        twin.instances = clone(self.instances, {} if memo is None else memo)
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> World:
+        return self.copy(memo)
+
+    def run(
+        self, calls: Sequence[str | CallNode], allowed: Collection[str] | None = None
+    ) -> list[str]:
+        """Carry out the calls of one step and return one result text a call.
+
+        Args:
+            calls: call strings, or calls that were read already.
+            allowed: the functions on offer; None for every function of the simulators.
+        """
+        step = _Step(self, self.owners if allowed is None else allowed)
+        if not self.precise:
+            return [step.result(call) for call in calls]
+        with _precision_kept():
+            return [step.result(call) for call in calls]
+
+    def official_name(self, class_name: str) -> str:
+        """Return a name such as the official executor gives to a simulator."""
+        return f"{self.label}_{class_name}_instance"
+
+
+class _Step:
+    """The calls of one step, with what is left of its work."""
+
+    __slots__ = ("allowed", "left", "world")
+
+    def __init__(self, world: World, allowed: Collection[str]) -> None:
+        self.world = world
+        self.allowed = allowed
+        self.left = STEP_WORK
+
+    def result(self, call: str | CallNode) -> str:
+        try:
+            text = result_text(self._outcome(call))
+        except UnreadableCall as problem:
+            return _FAILED + (problem.python or str(problem))
+        except Exception as problem:
+            return f"{_FAILED}{problem}"
+        self.left -= len(text) // 4
+        return text
+
+    def _outcome(self, call: str | CallNode) -> Any:
+        official = self.world.rules == "official"
+        if isinstance(call, CallNode):
+            text = call_text(call.name, dict(call.kwargs), call.args)
+            if official and not call.args and text.count("(") > 1:
+                call = text
+            else:
+                self._pay_text(len(text))
+                return self._dispatch(call)
+        self._pay_text(len(call))
+        if official:
+            first = call.find("(")
+            if call.count("(") != 1 or call[first - 1 : first].isspace():
+                call = rewritten(call, self._instance_name)
+            head = call.split("(", 1)[0]
+            if "." in head:
+                head = head.split(".")[1]
+            if head in _FORBIDDEN:
+                raise UnreadableCall(f"Function call {head} is not allowed.")
+        return self._dispatch(read_call(call, nested=official))
+
+    def _instance_name(self, function: str) -> str | None:
+        owner = self.world.owners.get(function)
+        return None if owner is None else f"{self.world.official_name(owner)}.{function}"
+
+    def _pay_text(self, length: int) -> None:
+        if self.world.written + length > EPISODE_TEXT:
+            raise Costly(f"the calls of this episode have over {EPISODE_TEXT} characters")
+        self.world.written += length
+        self._pay(length)
+
+    def _pay(self, work: int) -> None:
+        if work > self.left:
+            raise Costly("this step does too much")
+        self.left -= work
+
+    def _dispatch(self, node: CallNode) -> Any:
+        world = self.world
+        name = node.name
+        owner = world.owners.get(name)
+        if owner is None and "." in name:
+            prefix, _, last = name.rpartition(".")
+            owner = world.owners.get(last)
+            if owner is not None and prefix == world.official_name(owner):
+                name = last
+            else:
+                name, owner = name.split(".", 1)[0], None
+        if owner is None or name not in self.allowed:
+            raise UnreadableCall(f"name {name!r} is not defined")
+        instance = world.instances[owner]
+        function = world.classes[owner].functions[name]
+        args = [self._value(value) for value in node.args]
+        kwargs = {key: self._value(value) for key, value in node.kwargs}
+        for position, parameter, kind in function.fresh:
+            if position >= len(args) and parameter not in kwargs:
+                kwargs[parameter] = kind()
+        work = BASE + world.written // 3
+        if function.rule is not None:
+            given = dict(zip(function.parameters, args, strict=False))
+            given.update(kwargs)
+            work += function.rule(instance, given)
+        self._pay(work)
+        return getattr(instance, name)(*args, **kwargs)
+
+    def _value(self, value: Any) -> Any:
+        """Return an argument; results of nested calls are copied, and paid for by their size."""
+        kind = type(value)
+        if kind is list:
+            return [self._value(item) for item in value]
+        if kind is tuple:
+            return tuple([self._value(item) for item in value])
+        if kind is dict:
+            return {key: self._value(item) for key, item in value.items()}
+        if kind is CallNode or kind is IndexNode or kind is StrNode:
+            found = self._nested(value)
+            size = size_of(found, min(self.left, EPISODE_TEXT) // 4)
+            self._pay_text(size)
+            return clone(found, {})
+        return value
+
+    def _nested(self, node: Any) -> Any:
+        if isinstance(node, StrNode):
+            found = self._nested(node.value)
+            size_of(found, min(self.left, EPISODE_TEXT) // 4)
+            return str(found)
+        if isinstance(node, IndexNode):
+            return self._nested(node.call)[node.key]
+        return self._dispatch(node)
+
+
+def result_text(value: Any) -> str:
+    """Return the result of a call as the official executor shows it."""
+    kind = type(value)
+    if kind is str:
+        text: str = value
+        return text
+    if kind is dict:
+        try:
+            return json.dumps(value)
+        except Exception:
+            return str(value)
+    return str(value)
+
+
+@contextmanager
+def _precision_kept() -> Iterator[None]:
+    """Keep the caller's precision from functions that set it for the whole process."""
+    context = sys.modules["mpmath"].mp
+    before = context.prec
+    try:
+        with decimal.localcontext():
+            yield
+    finally:
+        context.prec = before
