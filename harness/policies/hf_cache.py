@@ -1,0 +1,142 @@
+"""Attention states of prompts seen before, so that a conversation is read once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["KV", "PrefixStore", "common", "is_plain", "size", "stack", "unstack"]
+
+#: for each layer, keys and values of one sequence: (heads, tokens, head size)
+KV = list[tuple[Any, Any]]
+
+
+def is_plain(model: Any) -> bool:
+    """Tell whether a model keeps nothing but keys and values of every token.
+
+    Such states can be cut, padded and joined; recurrent ones (or layers that share states)
+    cannot, and their models are run a row at a time.
+    """
+    from transformers import cache_utils
+
+    if not hasattr(cache_utils.DynamicCache(), "layers"):
+        return False
+    config = model.config.get_text_config(decoder=True)
+    if getattr(config, "num_kv_shared_layers", 0):
+        return False
+    layers = cache_utils.DynamicCache(config=model.config).layers
+    plain = (cache_utils.DynamicLayer, cache_utils.DynamicSlidingWindowLayer)
+    return all(type(layer) in plain for layer in layers)
+
+
+def size(kv: KV) -> int:
+    """Return the bytes that one sequence's states take."""
+    return sum(t.numel() * t.element_size() for pair in kv for t in pair)
+
+
+def stack(rows: Sequence[KV], lengths: Sequence[int], width: int) -> Any:
+    """Return a cache of a batch, from the first tokens of each row's states, padded on the left.
+
+    Args:
+        rows: states, of at least as many tokens as `lengths` says; [] for a row without any.
+        lengths: tokens to take of each row.
+        width: tokens of the batch.
+    """
+    import torch
+    from transformers import DynamicCache
+
+    cache = DynamicCache()
+    known = next((kv for kv in rows if kv), [])
+    for layer in range(len(known) if width else 0):
+        both = []
+        for part in (0, 1):
+            sample = known[layer][part]
+            heads, _, depth = sample.shape
+            # Zeros, not what memory happens to hold: a masked NaN would still spread.
+            block = torch.zeros(
+                len(rows), heads, width, depth, dtype=sample.dtype, device=sample.device
+            )
+            for index, (kv, length) in enumerate(zip(rows, lengths, strict=True)):
+                if length:
+                    block[index, :, width - length :] = kv[layer][part][:, :length]
+            both.append(block)
+        cache.update(both[0], both[1], layer)
+    return cache
+
+
+def unstack(cache: Any, row: int, length: int) -> KV:
+    """Return the states of one row's last `length` tokens, as copies."""
+    return [
+        (layer.keys[row, :, -length:].clone(), layer.values[row, :, -length:].clone())
+        for layer in cache.layers
+    ]
+
+
+def common(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> int:
+    """Return how many tokens two sequences share at their beginning."""
+    length = min(len(left), len(right))
+    differ = left[:length] != right[:length]
+    return int(differ.argmax()) if differ.any() else length
+
+
+class PrefixStore:
+    """Keeps the states of the latest sequences, up to a number of bytes.
+
+    Args:
+        limit: bytes; 0 keeps nothing.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._kept: OrderedDict[int, tuple[np.ndarray[Any, Any], KV, int]] = OrderedDict()
+        self._bytes = 0
+        self._next = 0
+
+    def __len__(self) -> int:
+        """Return how many sequences are kept."""
+        return len(self._kept)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._kept.clear()
+        self._bytes = 0
+
+    def find(self, ids: Sequence[int]) -> tuple[KV, int]:
+        """Return the states that reach furthest into a prompt, and how many tokens they cover.
+
+        At least the last token is left to read, since its logits are wanted.
+        """
+        wanted = np.asarray(ids[:-1], dtype=np.int64)
+        best, reach = -1, 0
+        for key, (kept, _, _) in self._kept.items():
+            shared = common(kept, wanted)
+            if shared > reach:
+                best, reach = key, shared
+        if best < 0:
+            return [], 0
+        self._kept.move_to_end(best)
+        return self._kept[best][1], reach
+
+    def add(self, ids: Sequence[int], kv: KV) -> None:
+        """Keep the states of a sequence, in place of what it continues."""
+        fresh = np.asarray(ids, dtype=np.int64)
+        cost = size(kv)
+        if cost > self.limit:
+            return
+        for key, (kept, _, _) in list(self._kept.items()):
+            shared = common(kept, fresh)
+            if shared == len(fresh):
+                return
+            if shared == len(kept):
+                self._drop(key)
+        self._kept[self._next] = (fresh, kv, cost)
+        self._next += 1
+        self._bytes += cost
+        while self._bytes > self.limit:
+            self._drop(next(iter(self._kept)))
+
+    def _drop(self, key: int) -> None:
+        self._bytes -= self._kept.pop(key)[2]
