@@ -1,0 +1,95 @@
+"""Calls without marks: lines that are only calls, and lists or JSON amid prose."""
+
+from __future__ import annotations
+
+import re
+
+from agentenvs.core import ToolCall
+from agentenvs.wrappers.pycalls import NAME, read_call, read_call_list
+from agentenvs.wrappers.react import bracket_action
+from agentenvs.wrappers.scanner import Scanner
+from agentenvs.wrappers.toolset import Toolset
+from agentenvs.wrappers.trouble import Unreadable
+
+__all__ = ["read_line"]
+
+_HEAD = re.compile(
+    r"[ \t]*(?:(?:[-*+•·>]|\(?\d{1,3}[.):]|>>>)[ \t]*){0,3}[*_`]{0,3}"
+    r"(?:(?:assistant|(?:tool|function)(?:[ _]calls?)?|calls?|step[ ]\d{1,3}|command|answer"
+    r"|response)[*_]{0,2}[:：][*_]{0,2}[ \t]*)?`{0,2}",
+    re.IGNORECASE,
+)
+_PREFIX = re.compile(r"(?:[^\W\d]\w{0,64}[ \t]{0,4}=(?!=)|await[ ]|return[ ]|print\(|call:)[ \t]*")
+_TAIL = re.compile(r"[ \t]*[*_`.!]{0,4}[ \t]*(?:(?:#|//|--)[^\n]*)?(?=\n|\Z|</?[\w|｜]|<[|｜])")
+_SEPARATOR = re.compile(r"[ \t]*(?:;|,|&&|\|\||\band[ ]then\b|→)?[ \t]*")
+_CALLED = re.compile(r"[ \t]?[(（]")
+_BRACKET = re.compile(r"[ \t]?\[")
+
+
+def read_line(scan: Scanner, tools: Toolset, at: int) -> tuple[list[ToolCall], str, int] | None:
+    """Read the line at `at` where it holds calls and nothing else; a call may span lines.
+
+    Returns:
+        The calls, their format and the position behind them; None where there is prose.
+
+    Raises:
+        Unreadable: a call of a tool on offer does not read.
+    """
+    text = scan.text
+    head = _HEAD.match(text, at)
+    at = head.end() if head else at
+    calls: list[ToolCall] = []
+    repairs = dict(scan.repairs)
+    form = "pylist"
+    while True:
+        closing = 0
+        for _ in range(3):
+            prefix = _PREFIX.match(text, at)
+            if prefix is None:
+                break
+            closing += prefix.group().startswith("print(")
+            scan.mend("assignment")
+            at = prefix.end()
+        item = _item(scan, tools, at)
+        if item is None:
+            scan.repairs = repairs
+            return None
+        found, bracket, at = item
+        calls.extend(found)
+        form = "webshop" if bracket else form
+        for _ in range(closing):
+            if text.startswith(")", at):
+                at += 1
+        tail = _TAIL.match(text, at)
+        if tail is not None:
+            return calls, form, tail.end()
+        between = _SEPARATOR.match(text, at)
+        at = between.end() if between else at
+        scan.mend("separators")
+
+
+def _item(scan: Scanner, tools: Toolset, at: int) -> tuple[list[ToolCall], bool, int] | None:
+    text = scan.text
+    if text.startswith(("[", "("), at):
+        inner = NAME.match(text, scan.skip(at + 1))
+        if inner is None or not (_CALLED.match(text, inner.end())):
+            return None
+        calls, end = read_call_list(scan, tools, at)
+        return calls, False, end
+    match = NAME.match(text, at)
+    if match is None:
+        return None
+    name = tools.resolve(match.group())
+    if _CALLED.match(text, match.end()):
+        try:
+            call, end = read_call(scan, tools, at)
+        except Unreadable:
+            if name in tools or not text[:at].strip():
+                raise
+            return None
+        return [call], False, end
+    if _BRACKET.match(text, match.end()):
+        found = bracket_action(scan, tools, at)
+        if found is not None:
+            return [found[0]], True, found[1]
+    return None

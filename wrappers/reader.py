@@ -1,0 +1,476 @@
+"""The relaxed reader: one pass over a reply, from mark to mark."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from agentenvs.core import ToolCall
+from agentenvs.wrappers.body import read_body, starts_json
+from agentenvs.wrappers.elements import ELEMENT, read_element
+from agentenvs.wrappers.marks import CALL_CLOSERS, CALL_OPENERS, ENDS, SILENT, THOUGHTS
+from agentenvs.wrappers.plain import read_line
+from agentenvs.wrappers.pycalls import NAME, read_call_list
+from agentenvs.wrappers.react import read_action
+from agentenvs.wrappers.scanner import Scanner
+from agentenvs.wrappers.shapes import Said, calls_in
+from agentenvs.wrappers.toolset import Toolset
+from agentenvs.wrappers.trouble import Unreadable
+
+__all__ = ["Reader"]
+
+_THOUGHT_CLOSERS = {closer: opener for opener, closer in THOUGHTS.items()}
+_LITERALS = {
+    **dict.fromkeys(CALL_OPENERS, "opener"),
+    **dict.fromkeys(CALL_CLOSERS, "closer"),
+    **dict.fromkeys(THOUGHTS, "thought"),
+    **dict.fromkeys(_THOUGHT_CLOSERS, "unthought"),
+    **dict.fromkeys(ENDS, "end"),
+    **dict.fromkeys(SILENT, "silent"),
+}
+_MARKS = "|".join(
+    re.escape(mark) + (r"(?=\s*\[)" if mark == "functools" else "")
+    for mark in sorted(_LITERALS, key=len, reverse=True)
+)
+_LABELS = (
+    r"(?P<stop>Observations?|OBSERVATION|User|USER|Human|HUMAN|Environment"
+    r"|(?:Tool|Function)[ _](?:Response|Result|Output|Message)s?|用户|观察)"
+    r"|(?P<later>Question|Outputs?|Results?|Response|Tool|Function|System|Returns?)"
+    r"|(?P<act>Action(?:[ ]\d{1,3})?|ACTION)"
+    r"|(?P<final>Final[ ]Answer)"
+    r"|(?P<muse>Thoughts?|THOUGHT|Reasoning)"
+    r"|(?P<self>Assistant|ASSISTANT|AI|Bot)"
+)
+_TRIGGER = re.compile(
+    rf"(?P<mark>{_MARKS})"
+    r"|(?P<channel><\|channel\|>|<\|start\|>|(?:assistant)?(?:commentary|analysis)[ ]to=|assistantfinal)"
+    rf"|^[ \t]*[*_#>]{{0,4}}[ ]?(?P<label>{_LABELS})(?:[ ]\d{{1,3}})?[*_]{{0,2}}[ \t]?[:：][*_]{{0,2}}"
+    r"|(?P<qwen>✿FUNCTION✿[ \t]*[:：])"
+    r"|(?P<element><(?:[｜|]DSML[｜|]|antml:|minimax:|steptml:|seed:)?"
+    r"(?:function|invoke|tool|tool_use|call|use_mcp_tool)(?=[=\s>]))"
+    r"|(?P<fence>```)"
+    r"|(?P<result>\[\s*\{\s*['\"]role['\"]\s*:\s*['\"](?:tool|user|system|function|ipython)['\"])"
+    r"|(?P<json>\{)"
+    r"|(?P<list>\[(?=\s*[^\W\d\s]|\s*[\[\]{\"'“(]))"
+    r"|^(?![ \t]*```)(?P<line>[^\w\n\[{<]{0,12}(?:\d{1,3}[.):])?[^\w\n\[{<]{0,6}"
+    r"[^\W\d][\w.\- =:：]{0,100}[*_`]{0,3}[ ]?[(（\[])",
+    re.MULTILINE,
+)
+_OWN_TURN = re.compile(
+    r"<\|im_start\|>assistant\n?|<\|start_header_id\|>assistant<\|end_header_id\|>\s*|"
+    r"<start_of_turn>model\n?|<\|turn>model\n?|<\|assistant\|>|<｜Assistant｜>|\[/INST\]"
+)
+_ACTION_LABEL = re.compile(r"\n[ \t]*[*_#>]{0,4}[ ]?(?:Action|ACTION|Final Answer|Observation)\b")
+_LINE_END = re.compile(r"\n|\Z")
+_HARMONY_END = re.compile(r"<\|(?:end|start|call|return)\|>|assistant(?=commentary|final|analysis)")
+_RECIPIENT = re.compile(r"to=(?:functions\.)?([\w.\-]{1,256})")
+_STRIPPED = re.compile(r"(?:assistant)?(?:commentary|analysis)[ ]to=(?:functions\.)?")
+_CALL_JSON = re.compile(
+    r"[\[{\s]*[\"'“]?(?:name|tool_calls|function|function_call|tool_name|tool|action|type)\b[\"'”]?\s*:"
+)
+_FENCE = re.compile(r"```[ \t]*([\w+\-.]{0,24})[^\n`]{0,80}(\n|(?=[\[{])|\Z)")
+_OWN_FENCES = frozenset({"tool_code", "tool_call", "tool_calls", "function_call", "tool", "action"})
+_OPEN_FENCES = _OWN_FENCES | frozenset(
+    {"", "json", "json5", "jsonc", "python", "py", "python3", "pythonic", "xml", "text", "txt"}
+    | {"plaintext", "plain", "javascript", "js"}
+)
+
+
+@dataclass(slots=True)
+class _Found:
+    calls: list[ToolCall]
+    form: str
+    marked: bool
+
+
+class Reader:
+    """Reads one reply; `run` once, then look at the attributes.
+
+    Attributes:
+        calls: the calls that count.
+        content: the words outside calls and thoughts.
+        trouble: why an attempt at calls was refused, if one was.
+        form: the format of the first calls, "words" where there are none.
+        nothing: an empty list of calls was given on purpose.
+        silent: nothing but thoughts or an invented continuation.
+    """
+
+    def __init__(self, text: str, tools: Toolset) -> None:
+        self.scan = Scanner(text)
+        self.text = text
+        self.tools = tools
+        self.calls: list[ToolCall] = []
+        self.content: str | None = None
+        self.trouble: Unreadable | None = None
+        self.form = "words"
+        self.nothing = False
+        self.silent = False
+        self._found: list[_Found] = []
+        self._words: list[str] = []
+        self._done = False
+        self._dropped = False
+        self._no_action_ahead = False
+
+    def run(self) -> None:
+        """Read the whole text."""
+        at = 0
+        size = len(self.text)
+        while not self._done and at < size:
+            match = _TRIGGER.search(self.text, at)
+            if match is None:
+                self._say(at, size)
+                break
+            start = match.start()
+            self.scan.spent += start - at + 1
+            self._say(at, start)
+            group = match.lastgroup or ""
+            try:
+                at = self._handle(group, match)
+            except Unreadable as trouble:
+                at = self._fail(trouble, max(start + 1, start))
+        self._finish()
+
+    def _handle(self, group: str, match: re.Match[str]) -> int:
+        self.scan.charge(1)
+        if group == "mark":
+            return self._mark(match)
+        if group == "line":
+            return self._line(match)
+        if group == "list":
+            return self._list(match.start())
+        if group == "json":
+            return self._json(match.start())
+        if group == "element":
+            return self._element(match)
+        if group == "fence":
+            return self._fence(match.start())
+        if group == "result":
+            return self._end(match.start())
+        if group == "channel":
+            return self._channel(match)
+        if group == "qwen":
+            return self._action(match.end(), "react")
+        return self._label(match)
+
+    def _say(self, start: int, end: int) -> None:
+        if end > start:
+            self._words.append(self.text[start:end])
+
+    def _spoken(self) -> bool:
+        return any(not piece.isspace() for piece in self._words)
+
+    def _begun(self) -> bool:
+        return bool(self._found) or self._spoken()
+
+    def _add(self, calls: list[ToolCall], form: str, *, marked: bool) -> None:
+        if calls:
+            self._found.append(_Found(calls, form, marked))
+        else:
+            self.nothing = True
+
+    def _forget(self) -> None:
+        self._found.clear()
+        self._words.clear()
+        self.scan.repairs.clear()
+        self.trouble = None
+        self.nothing = False
+
+    def _fail(self, trouble: Unreadable, at: int) -> int:
+        """Stop at a failed attempt, unless all so far turns out to have been thoughts."""
+        self.trouble = trouble
+        self._done = True
+        if self.scan.spent > 32 * len(self.text) + 4096:
+            return at
+        for closer, opener in _THOUGHT_CLOSERS.items():
+            end = self.text.find(closer, at)
+            self.scan.spent += (end if end >= 0 else len(self.text)) - at
+            if end >= 0 and self.text.find(opener, at, end) < 0:
+                self._forget()
+                self._done = False
+                return end + len(closer)
+        return at
+
+    def _end(self, at: int) -> int:
+        self._done = True
+        if self.text[at:].strip():
+            self._dropped = True
+        return at
+
+    def _mark(self, match: re.Match[str]) -> int:
+        mark = match["mark"]
+        kind = _LITERALS[mark]
+        if kind == "opener":
+            return self._opener(mark, match.end())
+        if kind == "end":
+            own = None if self._begun() else _OWN_TURN.match(self.text, match.start())
+            if own is not None:
+                return own.end()
+            if mark == "<|end|>" and self.text.startswith("<|start|>assistant", match.end()):
+                return match.end()
+            self._done = True
+            self._dropped = self._dropped or bool(self.text[match.end() :].strip())
+            return match.end()
+        if kind == "thought":
+            end = self.text.find(THOUGHTS[mark], match.end())
+            if end < 0:
+                self._done = True
+                self.silent = True
+                return match.end()
+            return end + len(THOUGHTS[mark])
+        if kind == "unthought":
+            self._forget()
+        return match.end()
+
+    def _opener(self, mark: str, at: int) -> int:
+        calls, read, end = read_body(self.scan, self.tools, at)
+        if not read:
+            following = _TRIGGER.match(self.text, end)
+            if following is None or following.lastgroup not in ("mark", "element", "channel"):
+                raise Unreadable("no_call", f"nothing that reads behind {mark}")
+            return end
+        self._add(calls, CALL_OPENERS[mark], marked=True)
+        return end
+
+    def _element(self, match: re.Match[str]) -> int:
+        element = ELEMENT.match(self.text, match.start())
+        if element is None:
+            self._say(match.start(), match.end())
+            return match.end()
+        call, end = read_element(self.scan, self.tools, element)
+        self._add([call], "xml", marked=True)
+        return end
+
+    def _channel(self, match: re.Match[str]) -> int:
+        text = self.text
+        start = match.start()
+        if match["channel"] == "assistantfinal":
+            self._words.clear()
+            return match.end()
+        stripped = _STRIPPED.match(text, start)
+        if stripped is not None:
+            self._words.clear()
+            calls, _, end = read_body(self.scan, self.tools, stripped.end())
+            self._add(calls, "harmony", marked=True)
+            return end
+        message = text.find("<|message|>", match.end(), match.end() + 400)
+        if message < 0:
+            raise Unreadable("cut", "the text ends inside the header of a message")
+        header = text[start:message]
+        body = message + len("<|message|>")
+        if header.startswith("<|start|>") and not header.startswith("<|start|>assistant"):
+            return self._end(start)
+        recipient = _RECIPIENT.search(header)
+        if recipient is not None and recipient[1] != "assistant":
+            name = self.tools.resolve(recipient[1])
+            inner, end = self.scan.json_value(self.scan.skip(body))
+            found = calls_in(
+                self.scan, self.tools, {"name": name, "arguments": inner}, explicit=True
+            )
+            if self.scan.open and self.scan.open[0] is not inner:
+                raise Unreadable("cut", "the text ends inside a value")
+            self._add(found[0] if found else [], "harmony", marked=True)
+            return end
+        if "analysis" in header:
+            end = _HARMONY_END.search(text, body)
+            if end is None:
+                self._done = self.silent = True
+                return body
+            return end.end() if end.group() == "<|end|>" else end.start()
+        return body
+
+    def _label(self, match: re.Match[str]) -> int:
+        if match["stop"] or (match["later"] and self._found):
+            return self._end(match.start())
+        if match["act"]:
+            return self._action(match.end(), "react")
+        if match["final"]:
+            self._words.clear()
+            return match.end()
+        if match["muse"] and not self._found:
+            return self._muse(match)
+        if match["self"] and not self._begun():
+            return match.end()
+        self._say(match.start(), match.end())
+        return match.end()
+
+    def _muse(self, match: re.Match[str]) -> int:
+        ahead = None if self._no_action_ahead else _ACTION_LABEL.search(self.text, match.end())
+        if ahead is not None:
+            return ahead.start() + 1
+        self._no_action_ahead = True
+        self._say(match.start(), match.end())
+        line = _LINE_END.search(self.text, match.end())
+        end = line.start() if line else match.end()
+        self._say(match.end(), end)
+        return end
+
+    def _action(self, at: int, form: str) -> int:
+        try:
+            calls, end = read_action(self.scan, self.tools, at)
+        except Said as said:
+            self._words = [str(said)]
+            self._done = True
+            return at
+        if calls is None:
+            self._say(at, end)
+        else:
+            self._add(calls, form, marked=True)
+        return end
+
+    def _line(self, match: re.Match[str]) -> int:
+        start = match.start("line")
+        before = dict(self.scan.repairs)
+        try:
+            found = read_line(self.scan, self.tools, start)
+        except Unreadable as trouble:
+            if trouble.kind in ("cut", "too_large", "too_deep") or self._is_attempt(start):
+                raise
+            found = None
+        if found is None:
+            self.scan.repairs = before
+            self._say(start, start + 1)
+            return start + 1
+        calls, form, end = found
+        if form == "pylist":
+            self.scan.mend("lines" if self._found else "brackets")
+        self._add(calls, form, marked=False)
+        return end
+
+    def _is_attempt(self, start: int) -> bool:
+        line = _LINE_END.search(self.text, start)
+        end = line.start() if line else len(self.text)
+        return self.text[start:end].rstrip().endswith((")", "]", ";", "`"))
+
+    def _list(self, at: int) -> int:
+        if starts_json(self.text, at):
+            return self._json(at)
+        name = NAME.match(self.text, self._past_brackets(at))
+        known = name is not None and self.tools.resolve(name.group()) in self.tools
+        before = dict(self.scan.repairs)
+        try:
+            calls, end = read_call_list(self.scan, self.tools, at)
+        except Unreadable as trouble:
+            whole = not self._begun() and (
+                trouble.kind in ("cut", "too_deep", "too_large")
+                or self.text.rstrip().endswith(("]", ")"))
+            )
+            called = trouble.kind != "not_called" and known
+            if whole or called or trouble.kind == "too_large":
+                raise
+            self.scan.repairs = before
+            self._say(at, at + 1)
+            return at + 1
+        self._add(calls, "pylist", marked=False)
+        return end
+
+    def _past_brackets(self, at: int) -> int:
+        end = at
+        while end < len(self.text) and self.text[end] in "[( \n\t":
+            end += 1
+        self.scan.charge(end - at)
+        return end
+
+    def _json(self, at: int) -> int:
+        before = dict(self.scan.repairs)
+        likely = _CALL_JSON.match(self.text, at) is not None
+        try:
+            value, end = self.scan.json_value(at)
+            found = calls_in(self.scan, self.tools, value, explicit=False)
+        except Said as said:
+            self._words = [str(said)]
+            self._done = True
+            return at
+        except Unreadable as trouble:
+            begins = not self._begun() and self.text.rstrip().endswith(("}", "]"))
+            if likely or begins or trouble.kind == "too_large":
+                raise
+            self.scan.repairs = before
+            self._say(at, at + 1)
+            return at + 1
+        if found is None:
+            self.scan.repairs = before
+            if self.scan.open and likely:
+                raise Unreadable("cut", "the text ends inside an object")
+            self._say(at, end)
+            return end
+        if found[1]:
+            self._words.append(found[1])
+        self._add(found[0], "json", marked=found[1] is not None)
+        return end
+
+    def _fence(self, at: int) -> int:
+        opened = _FENCE.match(self.text, at)
+        if opened is None:
+            return at + 3
+        language = opened[1].lower()
+        if language not in _OPEN_FENCES:
+            return self._skip_fence(at, opened.end())
+        start = self.scan.skip(opened.end())
+        if start >= len(self.text) or self.text[start] in "`<":
+            return start
+        before = dict(self.scan.repairs)
+        try:
+            calls, read, end = read_body(self.scan, self.tools, start, fenced=True)
+        except Unreadable as trouble:
+            if language in _OWN_FENCES or self._fenced_attempt(start, trouble):
+                raise
+            self.scan.repairs = before
+            return self._skip_fence(at, opened.end())
+        except Said:
+            return self._skip_fence(at, opened.end())
+        known = any(call.name in self.tools for call in calls)
+        closed = self.scan.skip(end)
+        if not read or (closed < len(self.text) and not self.text.startswith("```", closed)):
+            if known:
+                raise Unreadable("syntax", "a code block that holds more than calls")
+            return self._skip_fence(at, opened.end())
+        own = language in _OWN_FENCES
+        if not (own or known or self.text[start] in "[{"):
+            return self._skip_fence(at, opened.end())
+        if not own:
+            self.scan.mend("fence")
+        self._add(calls, "gemma" if language == "tool_code" else "fence", marked=own)
+        return closed + 3 if closed < len(self.text) else closed
+
+    def _fenced_attempt(self, start: int, trouble: Unreadable) -> bool:
+        if trouble.kind == "no_call":
+            return False
+        if trouble.kind in ("too_large", "too_deep") or _CALL_JSON.match(self.text, start):
+            return True
+        name = NAME.match(self.text, self._past_brackets(start))
+        return name is not None and self.tools.resolve(name.group()) in self.tools
+
+    def _skip_fence(self, at: int, start: int) -> int:
+        end = self.text.find("```", start)
+        end = len(self.text) if end < 0 else end + 3
+        self.scan.spent += end - at
+        self._say(at, end)
+        return end
+
+    def _finish(self) -> None:
+        words = "".join(self._words).strip()
+        marked = any(found.marked for found in self._found)
+        prose = any(char.isalnum() for char in words)
+        kept = []
+        for found in self._found:
+            known = any(call.name in self.tools for call in found.calls)
+            if found.marked or (not marked and (known or not prose)):
+                kept.append(found)
+        for found in kept:
+            self.calls.extend(found.calls)
+        if kept:
+            self.form = kept[0].form
+            if prose:
+                self.scan.mend("prose")
+            if len(kept) > 1 and not marked:
+                self.scan.mend("lines")
+        if self._found and not kept and not self.trouble:
+            words = self.text.strip()
+            self.scan.repairs.clear()
+        if self._dropped or (kept and self.trouble is not None):
+            self.scan.mend("truncated")
+        if kept:
+            self.content = words if prose else None
+        else:
+            self.content = words
+            self.silent = self.silent or (self._dropped and not words)

@@ -1,0 +1,407 @@
+"""One hand-written reader of literals: Python's, JSON's, and what models make of both.
+
+Values are read, never evaluated. Every read moves forward and is charged to a budget that
+grows with the length of the text, so that no text can cost more than linear time.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, NoReturn
+
+from agentenvs.actions import MAX_DEPTH
+from agentenvs.wrappers.quoted import QUOTES, decode_escapes, find_close
+from agentenvs.wrappers.trouble import Unreadable
+
+__all__ = ["MAX_NESTING", "Scanner"]
+
+#: the canonical action puts up to four brackets around a value
+MAX_NESTING = MAX_DEPTH - 4
+
+_BLANK = re.compile(r"[\s\u200b\ufeff]*(?:(?:#|//)[^\n]*[\s\u200b\ufeff]*)*")
+_WORD = re.compile(r"[^\W\d]\w*")
+_NUMBER = re.compile(
+    r"[+-]?[ ]?(?:0[xXoObB][\da-fA-F_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?)"
+)
+_KEY = re.compile(r"[^\W\d][\w-]*(?=\s*[:=：])")
+_LITERALS = {
+    "True": True,
+    "true": True,
+    "False": False,
+    "false": False,
+    "None": None,
+    "null": None,
+}
+_FOREIGN_LITERALS = frozenset({"true", "false", "null"})
+#: string delimiters of FunctionGemma and Gemma 4, which have no escapes
+_DELIMITERS = ("<escape>", '<|"|>')
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+class Scanner:
+    """Reads literals out of one text.
+
+    Attributes:
+        text: the whole text.
+        size: its length.
+        repairs: what had to be mended, in order, as keys.
+        open: containers that the end of the text left open, innermost first; they are kept
+            so that a caller can tell a forgotten bracket from a value that was cut.
+        spent: characters read so far, failed attempts included.
+    """
+
+    __slots__ = ("_budget", "json", "open", "repairs", "size", "spent", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.size = len(text)
+        self.repairs: dict[str, None] = {}
+        self.open: list[Any] = []
+        self.spent = 0
+        self.json = False
+        self._budget = 32 * self.size + 4096
+
+    def mend(self, repair: str) -> None:
+        """Record a repair."""
+        self.repairs[repair] = None
+
+    def charge(self, characters: int) -> None:
+        """Add to the work done.
+
+        Raises:
+            Unreadable: more than the length of the text allows.
+        """
+        self.spent += characters
+        if self.spent > self._budget:
+            raise Unreadable("too_large", "more work than the length of the text allows")
+
+    def skip(self, at: int) -> int:
+        """Return the first position from `at` on that is neither blank nor in a comment."""
+        if at < self.size and self.text[at] > "#" and self.text[at] not in "/\u200b\ufeff\u3000":
+            return at
+        match = _BLANK.match(self.text, at)
+        end = match.end() if match else at
+        self.spent += end - at
+        return end
+
+    def json_value(self, at: int) -> tuple[Any, int]:
+        """Read the JSON value that starts at `at`: strictly if possible, else mended.
+
+        Returns:
+            The value and the position behind it.
+
+        Raises:
+            Unreadable: it does not read either way.
+        """
+        self.open = []
+        try:
+            value, end = _DECODER.raw_decode(self.text, at)
+        except json.JSONDecodeError as error:
+            unclosed = error.msg.startswith("Unterminated")
+            self.charge(self.size - at if unclosed else max(1, error.pos - at))
+        except (ValueError, RecursionError):
+            self.charge(MAX_DEPTH)
+        else:
+            self.charge(end - at)
+            brackets = self.text.count("[", at, end) + self.text.count("{", at, end)
+            if brackets <= MAX_NESTING or not _too_deep(value):
+                if not _has_infinity(self.text, at, end, value):
+                    return value, end
+            else:
+                raise Unreadable("too_deep", f"nested deeper than {MAX_NESTING}")
+        self.json = True
+        try:
+            return self.value(at, 0)
+        finally:
+            self.json = False
+
+    def value(self, at: int, depth: int, *, key: bool = False) -> tuple[Any, int]:
+        """Read one literal.
+
+        Args:
+            at: where it starts; blanks are skipped.
+            depth: how many containers are open around it.
+            key: it may be the key of a dict.
+
+        Returns:
+            The value and the position behind it.
+
+        Raises:
+            Unreadable: there is none, or it was cut.
+        """
+        at = self.skip(at)
+        if at >= self.size:
+            raise Unreadable("cut", "the text ends where a value belongs")
+        char = self.text[at]
+        if char in QUOTES:
+            return self.string(at, key=key)
+        if char in "[{(（":
+            if depth >= MAX_NESTING:
+                raise Unreadable("too_deep", f"nested deeper than {MAX_NESTING}")
+            if char == "{":
+                return self._dict(at, depth + 1)
+            return self._list(at, depth + 1)
+        if char.isdigit() or char in "+-.":
+            return self._number(at)
+        return self._word(at)
+
+    def string(self, at: int, *, key: bool = False) -> tuple[str, int]:
+        """Read the string literal at `at`, with those that follow it directly in Python."""
+        parts = []
+        while True:
+            part, at = self._one_string(at, key=key, raw=False)
+            parts.append(part)
+            if self.json:
+                break
+            after = self.skip(at)
+            if after >= self.size or self.text[after] not in QUOTES:
+                break
+            if self.text[after] not in "'\"":
+                break
+            at = after
+        return "".join(parts), at
+
+    def _one_string(self, at: int, *, key: bool, raw: bool) -> tuple[str, int]:
+        text = self.text
+        quote = text[at]
+        if text.startswith(quote * 3, at) and quote in "'\"":
+            return self._triple(at, quote * 3, raw=raw)
+        if quote == "`":
+            self._refuse(at)
+        end, escapes, mended = self._find_close(at, key=key)
+        body = text[at + 1 : end]
+        if quote not in "'\"":
+            self.mend("smart_quotes")
+        if mended:
+            self.mend("quotes")
+        if "\n" in body and (not escapes or "\n" in body.replace("\\\n", "")):
+            self.mend("newline")
+        if escapes and not raw:
+            body, wrong = decode_escapes(body, json=self.json)
+            if wrong:
+                self.mend("escapes")
+        return body, end + 1
+
+    def _find_close(self, at: int, *, key: bool) -> tuple[int, bool, bool]:
+        end = self.text.find(self.text[at], at + 1)
+        if end > 0 and self.text[at] in "'\"":
+            following = self.text[end + 1 : end + 2]
+            if following in ",)]}" and following and "\\" not in self.text[at:end]:
+                self.charge(end - at)
+                return end, False, False
+        try:
+            found = find_close(self.text, at, key=key)
+        except Unreadable:
+            self.charge(self.size - at)
+            raise
+        self.charge(2 * (found[0] - at))
+        return found
+
+    def _triple(self, at: int, mark: str, *, raw: bool) -> tuple[str, int]:
+        start = end = at + 3
+        while True:
+            end = self.text.find(mark, end)
+            if end < 0:
+                self.charge(self.size - at)
+                raise Unreadable("cut", "a string that never closes")
+            slashes = end
+            while slashes > start and self.text[slashes - 1] == "\\":
+                slashes -= 1
+            if (end - slashes) % 2 == 0:
+                break
+            end += 1
+        self.charge(2 * (end - at))
+        body = self.text[start:end]
+        if "\\" in body and not raw:
+            body, wrong = decode_escapes(body, json=False)
+            if wrong:
+                self.mend("escapes")
+        return body, end + 3
+
+    def _list(self, at: int, depth: int) -> tuple[Any, int]:
+        bracket = self.text[at]
+        closer = "]" if bracket == "[" else ")）"
+        items: list[Any] = []
+        commas = 0
+        at = self.skip(at + 1)
+        while True:
+            self.charge(1)
+            if at >= self.size:
+                raise Unreadable("cut", "the text ends inside a list")
+            if self.text[at] in closer:
+                at += 1
+                break
+            value, at = self.value(at, depth)
+            items.append(value)
+            at, more, closed = self._next(at, closer, items)
+            commas += more
+            if not more:
+                at += closed
+                break
+            if at < self.size and self.text[at] in closer and self.json:
+                self.mend("json5")
+        if bracket != "[" and not commas and len(items) == 1:
+            return items[0], at
+        if bracket != "[" and self.json:
+            self._refuse(at - 1)
+        return items, at
+
+    def _dict(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
+        items: dict[str, Any] = {}
+        at = self.skip(at + 1)
+        while True:
+            self.charge(1)
+            if at >= self.size:
+                raise Unreadable("cut", "the text ends inside an object")
+            if self.text[at] == "}":
+                return items, at + 1
+            name, at = self._dict_key(at, depth)
+            at = self.skip(at)
+            if at >= self.size:
+                raise Unreadable("cut", "the text ends after a key")
+            if self.text[at] not in ":：=" or (self.text[at] == "=" and not self.json):
+                raise Unreadable("syntax", f"{self.text[at]!r} after a key")
+            value, at = self.value(at + 1, depth)
+            items[name] = value
+            at, more, closed = self._next(at, "}", items)
+            if not more:
+                return items, at + closed
+            if at < self.size and self.text[at] == "}" and self.json:
+                self.mend("json5")
+
+    def _dict_key(self, at: int, depth: int) -> tuple[str, int]:
+        match = _KEY.match(self.text, at)
+        if match:
+            self.mend("json5")
+            return match.group(), match.end()
+        if self.json and self.text[at] == "'":
+            self.mend("json5")
+        value, at = self.value(at, depth, key=True)
+        if isinstance(value, str):
+            return value, at
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return str(value), at
+        raise Unreadable("syntax", "a key that is not text")
+
+    def _next(self, at: int, closer: str, container: Any) -> tuple[int, bool, bool]:
+        """Step over a comma or say how the container ends: (position, more, closer here)."""
+        at = self.skip(at)
+        if at >= self.size:
+            self.open.append(container)
+            self.mend("brackets")
+            return at, False, False
+        char = self.text[at]
+        if char in ",，":
+            at = self.skip(at + 1)
+            if at >= self.size:
+                raise Unreadable("cut", "the text ends after a comma")
+            return at, True, False
+        if char in closer:
+            return at, False, True
+        if char in ")]}":
+            self.mend("brackets")
+            return at, False, False
+        self._refuse(at)
+
+    def _number(self, at: int) -> tuple[int | float, int]:
+        match = _NUMBER.match(self.text, at)
+        if match is None:
+            self._refuse(at)
+        end = match.end()
+        self.charge(end - at)
+        if end >= self.size:
+            raise Unreadable("cut", "a number at the very end, which may be cut")
+        if self.text[end].isalnum() or self.text[end] in "._":
+            raise Unreadable("not_literal", f"{self.text[at : end + 12]!r} is no number")
+        digits = match.group().replace(" ", "")
+        try:
+            if digits.lstrip("+-").isdigit() or digits.lstrip("+-")[1:2] in tuple("xXoObB"):
+                return int(digits, 0), end
+            if "." not in digits and "e" not in digits.lower():
+                return int(digits, 0), end
+            number = float(digits)
+        except ValueError as error:
+            kind = "too_large" if "limit" in str(error) else "syntax"
+            raise Unreadable(
+                "too_large" if kind == "too_large" else "syntax", f"{digits[:24]!r} is no number"
+            ) from None
+        if math.isinf(number):
+            raise Unreadable("too_large", f"{digits[:24]!r} is not finite")
+        return number, end
+
+    def _word(self, at: int) -> tuple[Any, int]:
+        text = self.text
+        match = _WORD.match(text, at)
+        if match is None:
+            for mark in _DELIMITERS:
+                if text.startswith(mark, at):
+                    return self._delimited(at, mark)
+            self._refuse(at)
+        word, end = match.group(), match.end()
+        if word in _LITERALS:
+            if end < self.size and text[end] in "(.[":
+                self._refuse(at)
+            if word in _FOREIGN_LITERALS:
+                if not self.json:
+                    self.mend("literals")
+            elif self.json:
+                self.mend("json5")
+            return _LITERALS[word], end
+        if end < self.size and text[end] in "'\"" and word in ("r", "R", "u", "U"):
+            return self._one_string(end, key=False, raw=word in "rR")
+        if end >= self.size:
+            raise Unreadable("cut", "the text ends inside a word")
+        self._refuse(at)
+
+    def _delimited(self, at: int, mark: str) -> tuple[str, int]:
+        start = at + len(mark)
+        end = self.text.find(mark, start)
+        if end < 0:
+            self.charge(self.size - at)
+            raise Unreadable("cut", "a string that never closes")
+        self.charge(end - at)
+        return self.text[start:end], end + len(mark)
+
+    def _refuse(self, at: int) -> NoReturn:
+        raise Unreadable("not_literal", f"{self.text[at : at + 24]!r} is no literal")
+
+
+def _too_deep(value: Any) -> bool:
+    layer = [value]
+    for _ in range(MAX_NESTING):
+        following: list[Any] = []
+        for item in layer:
+            if isinstance(item, dict):
+                following.extend(item.values())
+            elif isinstance(item, list):
+                following.extend(item)
+        layer = [item for item in following if isinstance(item, dict | list)]
+        if not layer:
+            return False
+    return True
+
+
+def _has_infinity(text: str, at: int, end: int, value: Any) -> bool:
+    """Whether a number overflowed, which JSON's reader turns into infinity without a word."""
+    if "e" not in text[at:end].lower() and end - at < 300:
+        return False
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+        elif isinstance(item, float) and math.isinf(item):
+            return True
+    return False
+
+
