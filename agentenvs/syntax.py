@@ -19,6 +19,7 @@ __all__ = [
     "UnreadableCall",
     "bind",
     "parse_call_list",
+    "parse_expression",
     "read_call_list",
 ]
 
@@ -80,17 +81,19 @@ def parse_call_list(text: str, *, nested: bool = False) -> tuple[CallNode, ...]:
         UnreadableCall: anything else, with the reason. Nothing is ever evaluated; the only
             operators read are the signs of numbers.
     """
-    body = _parse(text)
-    if isinstance(body, ast.List | ast.Tuple):
-        items = body.elts
-    else:
-        items = [body]
+    body = parse_expression(text)
+    items = body.elts if isinstance(body, ast.List | ast.Tuple) else [body]
     if len(items) > MAX_CALLS:
         raise UnreadableCall(f"more than {MAX_CALLS} calls")
     return tuple(_call(item, nested) for item in items)
 
 
-def _parse(text: str) -> ast.expr:
+def parse_expression(text: str) -> ast.expr:
+    """Return the syntax tree of a Python expression, within the bounds of `parse_call_list`.
+
+    Raises:
+        UnreadableCall: it is none, or too long, too deep or too costly to parse.
+    """
     if len(text) > MAX_TEXT:
         raise UnreadableCall(f"longer than {MAX_TEXT} characters")
     if "\0" in text:
@@ -112,9 +115,7 @@ def _parse(text: str) -> ast.expr:
 
 def _refuse_costly(text: str) -> None:
     """Raise where parsing would take long: the parser needs a microsecond and more a token."""
-    tokens = 0
-    for token in _TOKEN.finditer(text):
-        tokens += 1
+    for tokens, token in enumerate(_TOKEN.finditer(text), 1):
         if tokens > MAX_TOKENS:
             raise UnreadableCall(f"more than {MAX_TOKENS} tokens")
         if (token["prefix"] or "").lower() in ("f", "fr", "rf"):

@@ -47,7 +47,7 @@ class Verdict(NamedTuple):
     turn: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Truth(Shared):
     """The ground truth of one turn, carried out.
 

@@ -66,7 +66,7 @@ def clone(value: Any, memo: dict[int, Any]) -> Any:
     Containers and plain objects are copied here; anything with a copy protocol of its own
     goes through `copy.deepcopy`. The caller keeps `value` alive while `memo` is in use.
     """
-    kind = type(value)
+    kind: Any = type(value)
     if kind in _ATOMS:
         return value
     known = memo.get(id(value))
@@ -84,6 +84,9 @@ def clone(value: Any, memo: dict[int, Any]) -> Any:
         for item in value:
             items.append(item if type(item) in _ATOMS else clone(item, memo))
         return items
+    if kind is LazyRandom:
+        memo[id(value)] = value.__deepcopy__(memo)
+        return memo[id(value)]
     if _is_plain(kind):
         twin = kind.__new__(kind)
         memo[id(value)] = twin
@@ -95,7 +98,7 @@ def clone(value: Any, memo: dict[int, Any]) -> Any:
 
 
 @functools.cache
-def _is_plain(kind: type) -> bool:
+def _is_plain(kind: Any) -> bool:
     """Whether instances are nothing but their `__dict__`."""
     lineage = kind.__mro__[:-1]
     return (

@@ -15,7 +15,16 @@ from agentenvs.core import Rules, Shared
 from agentenvs.errors import BadArgument, UnknownName, did_you_mean
 from agentenvs.sources import Tree, open_source
 
-__all__ = ["SPLITS", "Task", "data_version", "is_official", "task", "task_ids", "task_sets"]
+__all__ = [
+    "SPLITS",
+    "Task",
+    "all_ids",
+    "data_version",
+    "is_official",
+    "task",
+    "task_ids",
+    "task_sets",
+]
 
 SPLITS = ("base", "miss_func", "miss_param", "long_context")
 _SIZE = 200
@@ -77,10 +86,15 @@ class Task(Shared):
         return {doc["name"]: doc for item in self.classes.values() for doc in item.docs}
 
     @functools.cached_property
+    def first(self) -> tuple[str, ...]:
+        """The functions on offer before any is handed over."""
+        late = {name for names in self.withheld.values() for name in names}
+        return tuple(name for name in self.docs if name not in late)
+
+    @functools.cached_property
     def offers(self) -> tuple[tuple[str, ...], ...]:
         """The functions on offer in each turn; those handed over come last."""
-        late = {name for names in self.withheld.values() for name in names}
-        now = tuple(name for name in self.docs if name not in late)
+        now = self.first
         offers = []
         for turn in range(self.turns):
             now += self.withheld.get(turn, ())
@@ -130,6 +144,11 @@ def task_ids(tasks: str | Sequence[str]) -> list[str]:
     return ids
 
 
+def all_ids() -> tuple[str, ...]:
+    """Return every task id there is."""
+    return tuple(_home())
+
+
 def is_official(task_id: str) -> bool:
     """Return whether a task comes from the wheel; raises `UnknownName` as `task_ids` does."""
     task_ids([task_id])
@@ -147,7 +166,7 @@ def task(task_id: str) -> Task:
     home = _home()[task_id]
     if home == "mini":
         return _mini()[task_id]
-    return _split(open_official(), home)[task_id]
+    return _split(home)[task_id]
 
 
 def data_version(tasks: str | Sequence[str]) -> str:
@@ -180,15 +199,20 @@ def _home() -> Mapping[str, str]:
 
 
 @functools.cache
-def _split(tree: Tree, split: str) -> dict[str, Task]:
+def _split(split: str) -> dict[str, Task]:
+    tree = open_official()
     name = f"BFCL_v4_multi_turn_{split}.json"
     rows = _lines(tree, f"bfcl_eval/data/{name}")
     golds = {
         row["id"]: row["ground_truth"]
         for row in _lines(tree, f"bfcl_eval/data/possible_answer/{name}")
     }
-    tool_class = functools.partial(official_class, tree)
-    return {row["id"]: Task(row, golds[row["id"]], tool_class, True) for row in rows}
+    return {row["id"]: Task(row, golds[row["id"]], _official_class, True) for row in rows}
+
+
+@functools.cache
+def _official_class(name: str) -> ToolClass:
+    return official_class(open_official(), name)
 
 
 def _lines(tree: Tree, path: str) -> list[dict[str, Any]]:
@@ -208,6 +232,6 @@ def _mini() -> dict[str, Task]:
 def _mini_version() -> str:
     from agentenvs.bfcl import mini
 
-    parts = [mini.rows(), mini.answers(), mini.SYSTEM_PROMPT]
+    parts: list[Any] = [mini.rows(), mini.answers(), mini.SYSTEM_PROMPT]
     parts += [[name, mini.docs(name)] for name in mini.worlds()]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]

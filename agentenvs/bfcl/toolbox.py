@@ -35,7 +35,7 @@ class Function(Shared):
     rule: Rule | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ToolClass(Shared):
     """A simulator class with its functions and docs.
 
@@ -81,7 +81,6 @@ def _function(name: str, method: Callable[..., Any], rule: Rule | None) -> Funct
     return Function(name, tuple(p.name for p in parameters), fresh, rule)
 
 
-@functools.cache
 def official_class(tree: Tree, name: str) -> ToolClass:
     """Return an official simulator class with its docs."""
     lines = tree.read(DOC_FILES[name]).decode().splitlines()
