@@ -13,7 +13,7 @@ from agentenvs.errors import AgentEnvsError, BadArgument
 from agentenvs.harness.exchange import Completion, Form, Request, Sampling, Where
 from agentenvs.harness.prompts import FORMS, Prompt, as_chat
 from agentenvs.harness.prompts import prompt as as_prompt
-from agentenvs.harness.seeds import derive
+from agentenvs.harness.seeds import nth
 
 __all__ = ["Episode", "Step", "TokenTurn"]
 
@@ -22,8 +22,8 @@ class Step(NamedTuple):
     """What happened at one decision.
 
     Attributes:
-        text: what the policy wrote, cut at the first stop string.
-        action: what the environment was given.
+        text: what the policy wrote, cut at the first stop string; where it gave calls that were
+            parsed already, these as canonical action text. The environment was given the same.
         news: the messages that came back.
         parse: how the action was read (`info["parse"]`), {} where nothing says.
         finish_reason: why the completion ended.
@@ -31,7 +31,6 @@ class Step(NamedTuple):
     """
 
     text: str
-    action: Any
     news: tuple[Message, ...]
     parse: Mapping[str, Any]
     finish_reason: str
@@ -120,6 +119,7 @@ class Episode:
         self.opening: tuple[Message, ...] = tuple(self.prompt.opening(observation, info))
         self._tools: tuple[Mapping[str, Any], ...] = tuple(info.get("tools", ()))
         self._turns: list[TokenTurn] | None = []
+        self._cue, self._stop = ("", ()) if form == "chat" else (self.prompt.cue, self.prompt.stop)
         self._chat: list[Message] = as_chat(self.opening) if form == "chat" else []
         self._text = "" if form == "chat" else "".join(map(self.prompt.block, self.opening))
         self.request: Request | None = self._ask()
@@ -138,13 +138,13 @@ class Episode:
         sampling, step = self.sampling, len(self.steps)
         return Request(
             tuple(self._chat) if chat else None,
-            None if chat else self._text + self.prompt.cue,
+            None if chat else self._text + self._cue,
             self._tools,
             sampling.temperature,
             sampling.top_p,
             sampling.max_tokens,
-            () if chat else self.prompt.stop,
-            derive(self.seed, step),
+            self._stop,
+            nth(self.seed, step),
             Where(self.env_id, self.task, self.rollout, step, self.seed),
         )
 
@@ -161,44 +161,38 @@ class Episode:
         if request is None:
             raise AgentEnvsError("The episode is over; there is nothing to respond to.")
         text = _cut(completion.text, request.stop) if request.stop else completion.text
-        self._note_tokens(completion, request)
-        if completion.finish_reason == "context":
-            self.steps.append(Step(text, None, (), {}, "context", 0.0))
+        if self._turns is not None:
+            self._note_tokens(completion, request)
+        finish = completion.finish_reason
+        if finish == "context":
+            self.steps.append(Step(text, (), {}, finish, 0.0))
             self._end(False, 0.0, "context_overflow")
             return
-        action: str = text
-        if completion.tool_calls is not None:
-            action = canonical(completion.tool_calls, text or None)
-            text = text or action
-        observation, reward, terminated, truncated, info = self.env.step(action)
-        over = terminated or truncated
+        if completion.tool_calls:
+            text = canonical(completion.tool_calls, text or None)
+        observation, reward, terminated, truncated, info = self.env.step(text)
+        parse, earned = info.get("parse", {}), float(reward)
+        if terminated or truncated:
+            self.steps.append(Step(text, tuple(info.get("messages", ())), parse, finish, earned))
+            success = bool(info.get("success", earned > 0.0))
+            self._end(success, float(info.get("score", earned)), str(info.get("reason", "")))
+            return
         if "tools" in info:
             offer = tuple(info["tools"])
             info = {**info, "new_tools": [tool for tool in offer if tool not in self._tools]}
             self._tools = offer
-        news = () if over else tuple(self.prompt.news(observation, info))
-        self.steps.append(
-            Step(
-                text,
-                action,
-                news if not over else tuple(info.get("messages", ())),
-                info.get("parse", {}),
-                completion.finish_reason,
-                float(reward),
-            )
-        )
-        if over:
-            success = bool(info.get("success", float(reward) > 0.0))
-            self._end(success, float(info.get("score", reward)), str(info.get("reason", "")))
-            return
-        if self.max_requests is not None and len(self.steps) >= self.max_requests:
+        # Roles have to alternate, whatever an environment has to say.
+        news = self.prompt.news(observation, info) or [{"role": "user", "content": observation}]
+        self.steps.append(Step(text, tuple(news), parse, finish, earned))
+        if len(self.steps) == self.max_requests:
             self._end(False, 0.0, "max_requests")
             return
         said: list[Message] = [{"role": "assistant", "content": text}, *news]
         if self.form == "chat":
             self._chat += as_chat(said)
         else:
-            self._text += "".join(map(self.prompt.block, said))
+            block = self.prompt.block
+            self._text += "".join([block(message) for message in said])
         self.request = self._ask()
 
     def _end(self, success: bool, score: float, reason: str) -> None:
@@ -206,15 +200,14 @@ class Episode:
         self.success, self.score, self.reason = success, score, reason
 
     def _note_tokens(self, completion: Completion, request: Request) -> None:
-        if self._turns is None:
-            return
-        if completion.token_ids is None or completion.prompt_token_ids is None:
+        ids, prompt_ids = completion.token_ids, completion.prompt_token_ids
+        if self._turns is None or ids is None or prompt_ids is None:
             self._turns = None
             return
         self._turns.append(
             TokenTurn(
-                completion.prompt_token_ids,
-                completion.token_ids,
+                prompt_ids,
+                ids,
                 completion.logprobs,
                 request.temperature,
             )
@@ -259,6 +252,13 @@ class Episode:
 
 
 def _cut(text: str, stops: Sequence[str]) -> str:
-    """Cut at the first stop string, for servers that return it or run past it."""
-    at = min((i for i in map(text.find, stops) if i >= 0), default=-1)
-    return text if at < 0 else text[:at]
+    """Cut at the first stop string, for servers that return it or run past it.
+
+    A completion follows a line break, so that a heading may also stand at its very start.
+    """
+    line = "\n" + text
+    for stop in stops:
+        at = line.find(stop)
+        if at >= 0:
+            line = line[:at]
+    return line[1:]

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from agentenvs.errors import BadArgument, RunDamaged, RunError
-from agentenvs.harness.outcomes_rows import Columns, RowError, decode, show
+from agentenvs.harness.outcomes_rows import Columns, RowError, check, decode, show
 
 __all__ = [
     "OUTCOMES",
@@ -27,6 +27,7 @@ __all__ = [
 
 OUTCOMES = "outcomes.jsonl"
 _SETTINGS = "run.json"
+_encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 class OutcomeWriter:
@@ -81,10 +82,8 @@ class OutcomeWriter:
             raise BadArgument(f"Expected `success` to be true or false, got {show(success)}.")
         number = int(rollout) if isinstance(rollout, np.integer) else rollout
         row = {"task_id": task_id, "rollout": number, "success": verdict, **given}
-        check = Columns()
         try:
-            check.add(row, 1)
-            check.finish()
+            check(row)
             data = dump(row)
         except RowError as bad:
             raise BadArgument(f"Outcome of task {task_id!r}: {bad}.") from None
@@ -217,4 +216,4 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
 
 def dump(row: Mapping[str, Any]) -> bytes:
     """Return a row as a line of JSON."""
-    return json.dumps(row, allow_nan=False, separators=(",", ":")).encode("ascii") + b"\n"
+    return _encode(row).encode("ascii") + b"\n"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["REQUIRED", "Columns", "RowError", "decode", "show"]
+__all__ = ["REQUIRED", "Columns", "RowError", "check", "decode", "show"]
 
 #: the fields that every row has
 REQUIRED = ("task_id", "rollout", "success")
@@ -74,19 +74,11 @@ class Columns:
         """
         if not isinstance(row, Mapping):
             raise RowError(line, f"expected an object, got {show(row)}")
-        name = row.get("task_id")
-        if type(name) is int:
-            name = str(name)
-        if not isinstance(name, str) or not name:
-            raise RowError(line, f"expected `task_id` to be a non-empty string, got {show(name)}")
+        name = _task(row, line)
         if "pass_flags" in row:
             self._add_flags(name, row, line)
             return
-        rollout, success = row.get("rollout"), row.get("success")
-        if type(rollout) is not int or not 0 <= rollout < _MAX_ROLLOUT:
-            why = f"expected `rollout` to be an integer of 0 or more, got {show(rollout)}"
-            raise RowError(line, why)
-        self._append(name, rollout, success, line, "success")
+        self._append(name, _rollout(row, line), row.get("success"), line, "success")
         at = len(self.task) - 1
         for key, value in row.items():
             if value is None or key in REQUIRED:
@@ -129,11 +121,12 @@ class Columns:
         for key, column in self.fields.items():
             column.extend(repeat(None, total - len(column)))
             if key in _FIELD_TYPES:
-                types, expected = _FIELD_TYPES[key]
+                types, _ = _FIELD_TYPES[key]
                 if not set(types).issuperset(map(type, column)):
                     at = next(i for i, value in enumerate(column) if type(value) not in types)
-                    why = f"expected `{key}` to be {expected}, got {show(column[at])}"
-                    raise RowError(self.line[at], why)
+                    raise _wrong_type(key, column[at], self.line[at])
+        if total < 2:
+            return
         task, rollout = np.asarray(self.task), np.asarray(self.rollout)
         order = np.lexsort((rollout, task))
         one, two = order[:-1], order[1:]
@@ -165,6 +158,43 @@ class Columns:
         kept = keep.tolist()
         for key, column in self.fields.items():
             self.fields[key] = [value for value, k in zip(column, kept, strict=True) if k]
+
+
+def check(row: Mapping[str, Any], line: int = 1) -> None:
+    """Check the row of one rollout by itself, `success` excepted.
+
+    Raises:
+        RowError: it is no outcome, or a field has the wrong type.
+    """
+    _task(row, line)
+    _rollout(row, line)
+    if len(row) > _MAX_FIELDS:
+        raise RowError(line, f"expected at most {_MAX_FIELDS} different fields")
+    for key, (types, _) in _FIELD_TYPES.items():
+        if type(row.get(key)) not in types:
+            raise _wrong_type(key, row[key], line)
+
+
+def _task(row: Mapping[str, Any], line: int) -> str:
+    name = row.get("task_id")
+    if type(name) is int:
+        name = str(name)
+    if not isinstance(name, str) or not name:
+        raise RowError(line, f"expected `task_id` to be a non-empty string, got {show(name)}")
+    return name
+
+
+def _rollout(row: Mapping[str, Any], line: int) -> int:
+    rollout = row.get("rollout")
+    if type(rollout) is not int or not 0 <= rollout < _MAX_ROLLOUT:
+        raise RowError(
+            line, f"expected `rollout` to be an integer of 0 or more, got {show(rollout)}"
+        )
+    return rollout
+
+
+def _wrong_type(key: str, value: object, line: int) -> RowError:
+    return RowError(line, f"expected `{key}` to be {_FIELD_TYPES[key][1]}, got {show(value)}")
 
 
 def show(value: object) -> str:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from agentenvs.core import Message
 from agentenvs.errors import BadArgument, UnknownName, did_you_mean
 from agentenvs.harness.exchange import Form
-from agentenvs.harness.stubs import stubs
+from agentenvs.harness.stubs import StubCache
 
 __all__ = ["EXAMPLES", "Light", "Plain", "Prompt", "prompt"]
 
@@ -49,7 +49,7 @@ class Prompt(ABC):
 
     def text(self, messages: Sequence[Message]) -> str:
         """Return the conversation as text to be continued by the assistant's next words."""
-        return "".join(map(self.block, messages)) + self.cue
+        return "".join([self.block(message) for message in messages]) + self.cue
 
     @property
     def cue(self) -> str:
@@ -149,6 +149,7 @@ class Light(Prompt):
                 f"Expected `examples` to be an int from 0 to {len(EXAMPLES)}, got {examples!r}."
             )
         self.examples = examples
+        self._stubs = StubCache()
 
     def describe(self) -> dict[str, Any]:
         """Return the settings that a run records, with a hash of the wording."""
@@ -160,7 +161,7 @@ class Light(Prompt):
         if info.get("policy"):
             parts.append(info["policy"].strip())
         if info.get("tools"):
-            parts.append(stubs(info["tools"]))
+            parts.append(self._stubs(info["tools"]))
         parts.append(_CONTRACT)
         if self.examples:
             parts.append(_EXAMPLES_NOTE)
@@ -180,7 +181,7 @@ class Light(Prompt):
         Where `info` has `new_tools` (an `Episode` puts it there), these are shown first.
         """
         fresh = info.get("new_tools")
-        before = [{"role": "user", "content": f"New tools:\n{stubs(fresh)}"}] if fresh else []
+        before = [{"role": "user", "content": f"New tools:\n{self._stubs(fresh)}"}] if fresh else []
         return self._said(info, before)
 
     def _said(

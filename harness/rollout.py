@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import inspect
 import os
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -180,8 +179,6 @@ def _blocking(function: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
         return asyncio.run(function(*args, **kwargs))
 
     call.__name__ = call.__qualname__ = "run"
-    call.__signature__ = inspect.signature(function)
-    del call.__wrapped__  # type: ignore[attr-defined]
     return call
 
 

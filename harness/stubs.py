@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agentenvs.core import Tool
 
-__all__ = ["stub", "stubs"]
+__all__ = ["StubCache", "stub", "stubs"]
 
+_MOST_KNOWN = 4096
 _TYPES = {
     "string": "str",
     "integer": "int",
@@ -78,3 +80,24 @@ def stub(tool: Tool | Mapping[str, Any]) -> str:
 def stubs(tools: Iterable[Tool | Mapping[str, Any]]) -> str:
     """Return several tools as one fenced block of Python stubs."""
     return "```python\n" + "\n\n".join(stub(tool) for tool in tools) + "\n```"
+
+
+class StubCache:
+    """`stubs` that remembers: every rollout of a task shows the same tools again."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Mapping[str, Any], str]] = {}
+
+    def __call__(self, tools: Iterable[Mapping[str, Any]]) -> str:
+        """Return the tools as `stubs` does."""
+        return "```python\n" + "\n\n".join([self._one(tool) for tool in tools]) + "\n```"
+
+    def _one(self, tool: Mapping[str, Any]) -> str:
+        name = tool.get("name", "")
+        known = self._known.get(name)
+        if known is None or known[0] != tool:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            # A copy, since the caller may go on to change its own.
+            known = self._known[name] = (copy.deepcopy(tool), stub(tool))
+        return known[1]

@@ -8,8 +8,7 @@ that rollouts share, `{"text": HASH, "content": ...}` (system prompts are long),
      "reason": ..., "opening": [message, ...], "steps": [step, ...]}
 
 with a message of the opening as `{"role": ..., "content": ...}` or `{"role": ..., "text": HASH}`,
-and a step as `{"text": ..., "news": [message, ...], "parse": {...}}`. A step also has `action`
-where the environment was given another text than the model wrote, and `finish` where the
+and a step as `{"text": ..., "news": [message, ...], "parse": {...}}`, with `finish` where the
 completion ended otherwise than by "stop".
 """
 
@@ -79,10 +78,8 @@ class TranscriptWriter:
             self._begin()
         opening = [self._message(message, lines) for message in episode.opening]
         steps: list[dict[str, Any]] = []
-        for text, action, news, parse, finish_reason, _ in episode.steps:
+        for text, news, parse, finish_reason, _ in episode.steps:
             step: dict[str, Any] = {"text": text}
-            if action != text:
-                step["action"] = action
             if finish_reason != "stop":
                 step["finish"] = finish_reason
             if news:

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from agentenvs.actions import read_json_action
-from agentenvs.core import ToolCall
 from agentenvs.errors import PolicyError, RunError
 from agentenvs.harness.exchange import Completion, FinishReason, Form, Request
 from agentenvs.harness.outcomes import Outcomes
 from agentenvs.harness.transcripts import read_transcripts
 
 __all__ = ["ReplayPolicy", "from_spec"]
-
-
-class _Said(NamedTuple):
-    text: str
-    action: str | None
-    finish: FinishReason
 
 
 class ReplayPolicy:
@@ -36,12 +28,12 @@ class ReplayPolicy:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self._said: dict[tuple[str, int], list[_Said]] = {}
+        self._said: dict[tuple[str, int], list[tuple[str, FinishReason]]] = {}
         try:
             recorded = Outcomes.load(self.folder)
             for row in read_transcripts(self.folder):
                 self._said[row["task_id"], row["rollout"]] = [
-                    _Said(step["text"], step.get("action"), step.get("finish", "stop"))
+                    (step["text"], step.get("finish", "stop"))
                     for step in row["steps"]
                 ]
         except RunError as error:
@@ -70,14 +62,8 @@ class ReplayPolicy:
                 f"{self.folder} holds {len(steps)} replies in task {where.task!r}, rollout "
                 f"{where.rollout}; the environment asks for one more."
             )
-        text, action, finish = steps[where.step]
-        calls: tuple[ToolCall, ...] | None = None
-        if action is not None:
-            read = read_json_action(action)
-            if read is None or read.status != "calls":
-                raise PolicyError(f"The recorded action is no canonical one: {action:.80}")
-            calls, text = read.calls, read.content or ""
-        return Completion(text, calls, finish_reason=finish)
+        text, finish = steps[where.step]
+        return Completion(text, finish_reason=finish)
 
     def describe(self) -> dict[str, Any]:
         """Return the settings that a run records."""
