@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
+from agentenvs.errors import PolicyError
 from agentenvs.harness.policies.hf_cache import KV, PrefixStore, is_plain, stack, unstack
 from agentenvs.harness.policies.hf_rows import Row
 from agentenvs.harness.policies.hf_sampling import draw
@@ -24,15 +25,23 @@ class Decoder:
     Args:
         model: a transformers causal language model.
         prefix_bytes: how much to keep of the attention states of past prompts.
+
+    Raises:
+        PolicyError: the model's `forward` takes no cache.
     """
 
     def __init__(self, model: Any, prefix_bytes: int) -> None:
-        self.model = model
-        self.plain = is_plain(model)
-        self.store = PrefixStore(prefix_bytes if self.plain else 0)
         accepted = inspect.signature(model.forward).parameters
-        self._cache_name = "cache" if "cache" in accepted else "past_key_values"
+        # The name differs between versions of transformers.
+        names = [name for name in ("cache", "past_key_values") if name in accepted]
+        if not names:
+            raise PolicyError(f"Expected a model that takes a cache, got {type(model).__name__}.")
+        self.model = model
+        # Rows of different lengths need their own positions, and states that can be padded.
+        self.plain = "position_ids" in accepted and is_plain(model)
+        self.store = PrefixStore(prefix_bytes if self.plain else 0)
         self._accepted = accepted
+        self._cache_name = names[0]
         self._weights: tuple[tuple[int, int], ...] = ()
 
     def run(self, rows: Sequence[Row]) -> None:
@@ -63,16 +72,13 @@ class Decoder:
 
     def _forward(self, ids: Any, mask: Any, cache: Any) -> tuple[Any, Any]:
         """Return the last token's logits, (rows, vocabulary), and the cache."""
-        width = ids.shape[1]
-        inputs = {
-            "input_ids": ids,
-            "attention_mask": mask,
-            "position_ids": (mask.cumsum(-1) - 1).clamp(min=0)[:, -width:],
-            self._cache_name: cache,
-            "use_cache": True,
-            "logits_to_keep": 1,
-        }
-        out = self.model(**{k: v for k, v in inputs.items() if k in self._accepted})
+        inputs = {"input_ids": ids, self._cache_name: cache, "use_cache": True}
+        if mask is not None:
+            inputs["attention_mask"] = mask
+            inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)[:, -ids.shape[1] :]
+        if "logits_to_keep" in self._accepted:
+            inputs["logits_to_keep"] = 1
+        out = self.model(**inputs)
         return out.logits[:, -1], getattr(out, self._cache_name)
 
     def _tensor(self, values: Any) -> Any:
@@ -81,13 +87,12 @@ class Decoder:
         return torch.tensor(values, dtype=torch.long, device=self.model.device)
 
     def _run_alone(self, row: Row) -> None:
+        """Complete one row without padding, which some models' states do not bear."""
         ids, cache = self._tensor([row.prompt_ids]), None
-        mask = self._tensor([[1] * len(row.prompt_ids)])
         while not row.done:
-            logits, cache = self._forward(ids, mask, cache)
+            logits, cache = self._forward(ids, None, cache)
             self._draw(logits, [row])
             ids = self._tensor([row.ids[-1:]])
-            mask = self._tensor([[1] * (len(row.prompt_ids) + len(row.ids))])
 
     def _draw(self, logits: Any, rows: Sequence[Row]) -> None:
         tokens, logprobs = draw(

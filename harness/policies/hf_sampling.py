@@ -48,7 +48,7 @@ def draw(
     probs = torch.softmax(shifted / torch.where(heat > 0, heat, 1.0).clamp(min=1e-30), -1)
     if any(p < 1 for p in top_ps):
         mass = torch.tensor(top_ps, dtype=torch.float64, device=device)[:, None]
-        ordered, order = probs.sort(-1, descending=True, stable=True)
+        ordered, order = probs.sort(dim=-1, descending=True, stable=True)
         before = ordered.cumsum(-1, dtype=torch.float64) - ordered
         cut = (before >= mass) & (mass < 1)
         cut[:, 0] = False

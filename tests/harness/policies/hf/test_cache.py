@@ -1,0 +1,69 @@
+import pytest
+from agentenvs.harness.policies.hf_cache import PrefixStore, is_plain, stack, unstack
+
+pytestmark = pytest.mark.hf
+
+
+@pytest.fixture
+def states(torch):
+    def make(ids):
+        keys = torch.tensor([[[float(i)] * 2 for i in ids]])
+        return [(keys, -keys)]
+
+    return make
+
+
+BYTES = 16  # of one token: keys and values of one head with two float32 numbers
+
+
+def test_the_furthest_prefix_is_found_and_the_last_token_is_left_to_read(states):
+    store = PrefixStore(1000 * BYTES)
+    for ids in ([1, 2, 3], [1, 2, 9, 9], [7]):
+        store.add(ids, states(ids))
+    assert store.find([1, 2, 9, 5])[1] == 3
+    assert store.find([1, 2, 3])[1] == 2
+    assert store.find([1, 2, 3, 4])[1] == 3
+    assert store.find([8, 8]) == ([], 0)
+
+
+def test_a_continuation_replaces_what_it_continues(states):
+    store = PrefixStore(1000 * BYTES)
+    store.add([1, 2], states([1, 2]))
+    store.add([1, 2, 3], states([1, 2, 3]))
+    store.add([1, 2], states([1, 2]))
+    assert len(store) == 1
+    assert store.find([1, 2, 3, 4])[1] == 3
+
+
+def test_the_oldest_used_goes_when_the_bytes_run_out(states):
+    store = PrefixStore(6 * BYTES)
+    store.add([1, 1], states([1, 1]))
+    store.add([2, 2], states([2, 2]))
+    store.find([1, 1, 1])
+    store.add([3, 3, 3], states([3, 3, 3]))
+    assert store.find([2, 2, 2])[1] == 0
+    assert store.find([1, 1, 1])[1] == 2
+    assert store.find([3, 3, 3, 3])[1] == 3
+
+
+def test_nothing_is_kept_without_room(states):
+    store = PrefixStore(0)
+    store.add([1], states([1]))
+    assert len(store) == 0
+
+
+def test_stack_pads_on_the_left_and_unstack_takes_it_back(torch, states):
+    rows = [states([1, 2, 3]), [], states([4, 5])]
+    cache = stack(rows, [2, 0, 2], 3)
+    assert cache.layers[0].keys[:, 0, :, 0].tolist() == [[0, 1, 2], [0, 0, 0], [0, 4, 5]]
+    assert cache.layers[0].values[:, 0, :, 0].tolist() == [[0, -1, -2], [0, 0, 0], [0, -4, -5]]
+    ((keys, values),) = unstack(cache, 2, 2)
+    assert torch.equal(keys, states([4, 5])[0][0])
+    assert torch.equal(values, states([4, 5])[0][1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "plain"), [("llama", True), ("gemma3", True), ("gpt2", True), ("mamba", False)]
+)
+def test_recurrent_states_are_told_apart(make_model, kind, plain):
+    assert is_plain(make_model(kind)) is plain
