@@ -2,6 +2,7 @@ import asyncio
 import threading
 
 import pytest
+
 from agentenvs.errors import BadArgument
 from agentenvs.harness.policies.hf_batching import MicroBatcher
 

@@ -1,4 +1,5 @@
 import pytest
+
 from agentenvs.harness.policies.hf_cache import PrefixStore, is_plain, stack, unstack
 
 pytestmark = pytest.mark.hf

@@ -1,4 +1,5 @@
 import pytest
+
 from agentenvs.errors import PolicyError
 from agentenvs.harness.exchange import Request
 from agentenvs.harness.policies.hf_decode import Decoder

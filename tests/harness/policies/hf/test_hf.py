@@ -3,6 +3,7 @@ import json
 import sys
 
 import pytest
+
 from agentenvs.errors import BadArgument, PolicyError
 from agentenvs.harness.exchange import Request
 from agentenvs.harness.policies.base import Policy, make_policy

@@ -1,8 +1,9 @@
 import pytest
-from agentenvs.harness.exchange import Request
-from agentenvs.harness.policies.hf_rows import Row
 from hypothesis import given
 from hypothesis import strategies as st
+
+from agentenvs.harness.exchange import Request
+from agentenvs.harness.policies.hf_rows import Row
 
 PIECES = ["a", "b", "\n", "## ", "User", "\n## U", "ser", "é", ""]
 END = len(PIECES)

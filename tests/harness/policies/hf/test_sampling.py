@@ -1,6 +1,7 @@
 import math
 
 import pytest
+
 from agentenvs.errors import PolicyError
 from agentenvs.harness.policies.hf_sampling import draw
 
