@@ -26,6 +26,8 @@ __all__ = ["area", "curve", "pass_at_k", "pass_hat_k"]
 # Up to here a table comes from integers and every entry is the nearest double; beyond, running
 # products stay within about n * 1e-16 of it, relatively.
 _EXACT_N = 128
+# How many numbers a curve is worked out on at a time.
+_BLOCK = 2**20
 
 _Table = Callable[[int, int], NDArray[np.float64]]
 
@@ -84,11 +86,22 @@ def curve(c: ArrayLike, n: ArrayLike, Ks: ArrayLike) -> NDArray[np.float64]:  # 
     ks = integers("Ks", Ks)
     if ks.ndim != 1:
         raise BadArgument(f"Expected `Ks` to be a list of budgets, got shape {ks.shape}.")
-    distinct, where = np.unique(tasks.n * (int(tasks.n.max()) + 1) + tasks.c, return_inverse=True)
+    if not ks.size:
+        return np.empty(0)
+    top = int(ks.max())
+    check_k("k", int(ks.min()), top, int(tasks.n.min()))
+    base = int(tasks.n.max()) + 1
+    distinct, where = np.unique(tasks.n * base + tasks.c, return_inverse=True)
     share = np.bincount(where) / len(tasks.c)
-    n_of, c_of = np.divmod(distinct, int(tasks.n.max()) + 1)
-    hits = _look_up(c_of[:, None], n_of[:, None], ks, "k", _hit_table)
-    return np.minimum(share @ hits, 1.0)
+    n_of, c_of = np.divmod(distinct, base)
+    drawn = np.arange(top)
+    level = np.zeros(top)
+    block = max(1, _BLOCK // top)
+    for start in range(0, len(distinct), block):
+        rolls, hits = n_of[start : start + block, None], c_of[start : start + block, None]
+        miss = np.cumprod(np.maximum(rolls - hits - drawn, 0) / (rolls - drawn), axis=1)
+        level += share[start : start + block] @ (1 - miss)
+    return np.minimum(level, 1.0)[ks - 1]
 
 
 def _look_up(

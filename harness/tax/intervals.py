@@ -3,8 +3,8 @@
 They cover the draw of the tasks and of the rollouts, which one and the same sum of squares
 contains: the unit is a task with its c and n in both arms. They cover no other training run of
 either policy (seeds of training), and they ask about a world of such tasks, not about this list
-of tasks alone. In simulations with 50 and 200 tasks, 95 % intervals of tax_S covered in 94 to
-95 % of the cases; with few tasks (below about 30) they are too narrow.
+of tasks alone. In simulations with 50 and 200 tasks, 95 % intervals of tax_S held the truth in 94
+to 95 % of the cases, with 24 tasks in 93 %.
 """
 
 from __future__ import annotations

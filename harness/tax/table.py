@@ -244,7 +244,8 @@ def _data_warnings(label: str, outcomes: Outcomes, arm: Tasks) -> Iterator[str]:
         yield f"{label}: {missing} of {len(planned)} tasks have no outcome yet."
     if isinstance(wanted, int) and low < wanted:
         short = int((arm.n < wanted).sum())
-        yield f"{label}: the run is not finished: {short} tasks have fewer than {wanted} rollouts."
+        of = f"in {short} of {len(arm.c)} tasks"
+        yield f"{label}: the run is not finished: fewer than {wanted} rollouts {of}."
     if outcomes.torn:
         yield f"{label}: the last line of the outcomes broke off and was left out."
 
@@ -252,12 +253,17 @@ def _data_warnings(label: str, outcomes: Outcomes, arm: Tasks) -> Iterator[str]:
 def _setting_warnings(
     labels: tuple[str, str], base: Mapping[str, Any], post: Mapping[str, Any]
 ) -> Iterator[str]:
-    first, second = (dict(_flat(settings)) for settings in (base, post))
-    for label, known in zip(labels, (first, second), strict=True):
+    told = [
+        bool(settings.keys() - {"policy", "scripted"})
+        or isinstance(settings.get("policy"), Mapping)
+        for settings in (base, post)
+    ]
+    for label, known in zip(labels, told, strict=True):
         if not known:
             yield f"{label}: nothing is known of how its outcomes were made."
-    if not first or not second:
+    if not all(told):
         return
+    first, second = (dict(_flat(settings)) for settings in (base, post))
     for key in dict.fromkeys((*first, *second)):
         if first.get(key) != second.get(key):
             one, two = (_show(known, key) for known in (first, second))
