@@ -18,20 +18,20 @@ GOLD = mini.answers()
 each_task = pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
 
 READS = frozenset(
-    [
+    {
+        "device_status",
+        "find_text",
+        "find_tickets",
+        "list_devices",
         "list_files",
         "list_folders",
-        "read_file",
-        "find_text",
-        "list_tickets",
-        "read_ticket",
-        "find_tickets",
-        "list_staff",
         "list_rooms",
-        "list_devices",
-        "device_status",
+        "list_staff",
+        "list_tickets",
+        "read_file",
+        "read_ticket",
         "room_climate",
-    ]
+    }
 )
 
 #: numbers that a user's words or a result lead to without being written there
