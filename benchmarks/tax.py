@@ -72,8 +72,8 @@ def main() -> None:
     print("\nworst relative error of A(K) against rational arithmetic")
     for n in (24, 128, 129, 1000, 10_000):
         for top in sorted({2, n // 100 + 1, n // 2, n}):
-            c = sorted({*range(min(n, 20) + 1), *rng.integers(0, n + 1, 30).tolist()})
-            print(f"  n = {n:6} K = {top:6}: {worst(area(c, n, top), c, n, top):.1e}")
+            hits = sorted({*range(min(n, 20) + 1), *rng.integers(0, n + 1, 30).tolist()})
+            print(f"  n = {n:6} K = {top:6}: {worst(area(hits, n, top), hits, n, top):.1e}")
 
     arms = [(rng.binomial(128, rng.beta(0.5, 1.2, 500)), 128) for _ in range(84)]
     pairs_of_arms = list(zip(arms[::2], arms[1::2], strict=True))

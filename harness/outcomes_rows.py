@@ -170,6 +170,8 @@ def check(row: Mapping[str, Any], line: int = 1) -> None:
     _rollout(row, line)
     if len(row) > _MAX_FIELDS:
         raise RowError(line, f"expected at most {_MAX_FIELDS} different fields")
+    if "pass_flags" in row:
+        raise RowError(line, "`pass_flags` belongs to rows of whole tasks")
     for key, (types, _) in _FIELD_TYPES.items():
         if type(row.get(key)) not in types:
             raise _wrong_type(key, row[key], line)

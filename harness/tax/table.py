@@ -29,24 +29,27 @@ __all__ = ["Comparison", "Row", "compare", "default_budgets"]
 _FREE = frozenset(
     {"policy", "seed", "n", "task_ids", "history", "concurrency", "transcripts", "format", "out"}
 )
-# Inside a setting that describes the policy, sampling is what makes arms differ in more than
-# their weights.
-_SAMPLING = frozenset(
+# What a policy tells of itself differs with its weights by design; these should not.
+_POLICY_COMPARED = frozenset(
     {
-        "temperature",
-        "top_p",
-        "top_k",
-        "min_p",
-        "max_tokens",
-        "max_new_tokens",
-        "repetition_penalty",
-        "presence_penalty",
+        "context",
+        "dtype",
+        "form",
         "frequency_penalty",
+        "max_new_tokens",
+        "max_tokens",
+        "min_p",
+        "presence_penalty",
+        "quantization",
+        "repetition_penalty",
         "stop",
-        "interface",
-        "prompting",
+        "temperature",
+        "top_k",
+        "top_p",
     }
 )
+# Sampling defaults of a checkpoint that were not used.
+_POLICY_UNUSED = "ignored_defaults"
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,8 +278,9 @@ def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
     for key, value in settings.items():
         if prefix.startswith("policy.") or key == "policy":
             if isinstance(value, Mapping):
-                yield from _flat(value, f"{prefix}{key}.")
-            elif key in _SAMPLING:
+                if key != _POLICY_UNUSED:
+                    yield from _flat(value, f"{prefix}{key}.")
+            elif key in _POLICY_COMPARED:
                 yield prefix + key, value
         elif (not prefix and key in _FREE) or key == "scripted":
             continue

@@ -314,6 +314,7 @@ def test_bad_rows_are_named_by_number() -> None:
         ({"task_id": "a", "rollout": 0, "success": True, "score": float("nan")}, "no JSON"),
         ({"task_id": "a", "rollout": 0, "success": True, "odd": {1, 2}}, "no JSON"),
         ({"task_id": "a", "rollout": 0, "success": True, "reason": 3}, "`reason` to be a string"),
+        ({"task_id": "a", "rollout": 0, "success": True, "pass_flags": [True]}, "whole tasks"),
     ],
 )
 def test_a_bad_outcome_is_not_written(tmp_path: Path, row: dict[str, object], says: str) -> None:

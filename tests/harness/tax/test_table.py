@@ -161,8 +161,15 @@ def test_settings_that_differ_are_named() -> None:
 
 
 def test_of_a_policy_s_own_settings_only_sampling_is_compared() -> None:
-    one = {"policy": {"name": "hf:a", "revision": "1", "sampling": {"top_k": 64}}}
-    two = {"policy": {"name": "hf:b", "revision": "2", "sampling": {"top_k": None}}}
+    one = {
+        "policy": {
+            "name": "hf:a",
+            "weights": "1",
+            "ignored_defaults": {"top_p": 1},
+            "sampling": {"top_k": 64},
+        }
+    }
+    two = {"policy": {"name": "hf:b", "weights": "2", "sampling": {"top_k": None}}}
     assert warnings(one, two) == (
         "settings differ: policy.sampling.top_k is 64 in base, null in post.",
     )
