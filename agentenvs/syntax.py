@@ -149,7 +149,8 @@ def _call(node: ast.expr, nested: bool) -> CallNode:
         if keyword.arg is None:
             raise UnreadableCall("a double-starred argument")
         if keyword.arg in seen:
-            raise UnreadableCall(f"keyword argument repeated: {keyword.arg}")
+            reason = f"keyword argument repeated: {keyword.arg}"
+            raise UnreadableCall(reason, f"{reason} (<string>, line {keyword.lineno})")
         seen.add(keyword.arg)
         kwargs.append((keyword.arg, _value(keyword.value, nested)))
     return CallNode(_name(node.func), tuple(args), tuple(kwargs))

@@ -65,12 +65,6 @@ def read_call(text: str, *, nested: bool) -> CallNode:
     nodes = parse_call_list(text, nested=nested)
     if len(nodes) != 1 or text.lstrip()[:1] in ("[", "("):
         raise UnreadableCall("a list where one call was expected")
-    seen: set[str] = set()
-    for name, _ in nodes[0].kwargs:
-        if name in seen:
-            reason = f"keyword argument repeated: {name}"
-            raise UnreadableCall(reason, f"{reason} (<string>, line 1)")
-        seen.add(name)
     return nodes[0]
 
 

@@ -107,9 +107,6 @@ def _from_action(action: Action) -> Reading:
 
 def _bound(node: CallNode, tools: Mapping[str, Tool]) -> CallNode:
     """Return the call with keywords alone where they fit; the executor says what does not."""
-    names = [name for name, _ in node.kwargs]
-    if len(set(names)) != len(names):
-        raise UnreadableCall(f"an argument of {node.name} is given twice")
     try:
         call = bind(node, tools)
     except UnreadableCall:

@@ -121,7 +121,16 @@ class _Step:
                 head = head.split(".")[1]
             if head in _FORBIDDEN:
                 raise UnreadableCall(f"Function call {head} is not allowed.")
-        return self._dispatch(read_call(call, nested=official))
+        try:
+            node = read_call(call, nested=official)
+        except UnreadableCall as problem:
+            if problem.python:
+                raise
+            name = call.split("(", 1)[0].strip()
+            if name.isidentifier() and name not in self.allowed:
+                raise UnreadableCall(f"name {name!r} is not defined") from None
+            raise
+        return self._dispatch(node)
 
     def _instance_name(self, function: str) -> str | None:
         owner = self.world.owners.get(function)
