@@ -172,13 +172,12 @@ def summarise(outcomes: Outcomes, console: Console, out: str | None = None) -> N
     parse = outcomes.parse_totals()
     replies = sum(parse.get(key, 0) for key in ("calls", "words", "malformed"))
     if replies:
-        console.print(
-            f"replies: {replies}, of them calls {parse.get('calls', 0)}, words "
-            f"{parse.get('words', 0)}, malformed {parse.get('malformed', 0)}; "
-            f"rescued by the relaxed parser {parse.get('rescued', 0)}"
-        )
+        kinds = ", ".join(f"{parse.get(key, 0)} {key}" for key in ("calls", "words", "malformed"))
+        rescued = parse.get("rescued", 0)
+        note = f"; {rescued} rescued by the relaxed parser" if rescued else ""
+        console.print(f"replies: {kinds}{note}", soft_wrap=True)
     if out:
-        console.print(f"run folder: {out}")
+        console.print(f"run folder: {out}", soft_wrap=True, markup=False)
 
 
 def play(args: argparse.Namespace) -> int:

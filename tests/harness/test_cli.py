@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agentenvs.harness.cli import build_parser, main
+
+VERBS = ["list", "data", "run", "play", "tax"]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> tuple[str, str]:
+    """Return two small run folders."""
+    folders = []
+    for policy in ("wide", "narrow"):
+        out = str(tmp_path / policy)
+        command = ["run", "BFCLv4", "--tasks", "mini", "--policy", f"scripted:{policy}"]
+        assert main([*command, "-n", "4", "--out", out, "--quiet"]) == 0
+        folders.append(out)
+    return folders[0], folders[1]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_helps(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([verb, "--help"])
+    assert stop.value.code == 0
+    assert len(capsys.readouterr().out) > 200
+
+
+def test_no_verb_is_wrong_usage() -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([])
+    assert stop.value.code == 2
+
+
+def test_list_names_environments_task_sets_and_policies(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["list"]) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in ("agentenvs/BFCLv4-v0", "miss_func", "mini", "scripted"))
+
+
+def test_list_prints_task_ids_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "BFCLv4", "--tasks", "mini"]) == 0
+    shown = capsys.readouterr().out.split("\n")
+    assert "mini_home_0" in shown
+    assert len(shown) >= 25
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "text"),
+    [
+        (["list", "BFCLv5"], 1, "no environment 'BFCLv5'"),
+        (["list", "BFCLv4", "--tasks", "bass"], 1, "Did you mean 'base'?"),
+        (["list", "--tasks", "mini"], 2, "needs an environment"),
+        (["data", "pull", "bfcx"], 1, "bfcl"),
+        (["data", "import", "bfcl", "/nowhere.whl"], 1, "/nowhere.whl"),
+        (["run", "BFCLv4", "--policy", "scripted:narow"], 1, "narrow"),
+        (["run", "BFCLv4", "--tasks", "mini", "--policy", "wizard"], 1, "no policy 'wizard'"),
+        (
+            ["run", "BFCLv4", "--tasks", "mini", "--policy", "random", "--examples", "9"],
+            2,
+            "0 to 4",
+        ),
+        (["run", "BFCLv4", "--tasks", "mini", "--policy", "random", "--top-p", "2"], 2, "top_p"),
+        (["run", "BFCLv4", "--tasks", "mini", "--policy", "random", "--env", "dox=1"], 2, "dox"),
+        (
+            ["run", "BFCLv4", "--tasks", "mini", "--policy", "random", "--env", "rules=x"],
+            2,
+            "rules",
+        ),
+        (["run", "BFCLv4", "--policy", "random", "--policy-arg", "foo=1"], 2, "foo"),
+        (["tax", "/nowhere", "/nowhere"], 1, "/nowhere"),
+    ],
+)
+def test_errors_are_one_message_without_a_traceback(
+    argv: list[str], code: int, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == code
+    captured = capsys.readouterr()
+    assert text in captured.err
+    assert captured.err.startswith("agentenvs: ")
+    assert "Traceback" not in captured.err
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["run", "BFCLv4", "--policy", "random", "-n", "0"],
+        ["run", "BFCLv4", "--policy", "random", "--env", "docs"],
+        ["run", "BFCLv4"],
+        ["tax", "one"],
+        ["tax", "a", "b", "--confidence", "95"],
+    ],
+)
+def test_wrong_usage(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(argv)
+    assert stop.value.code == 2
+    assert "usage: agentenvs" in capsys.readouterr().err
+
+
+def test_run_prints_a_summary(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    shown = capsys.readouterr().out
+    assert "pass@1" in shown
+    assert "pass@4" in shown
+    assert "±" in shown
+    assert "scripted policy: these numbers describe the script, not a model" in shown
+
+
+def test_run_again_with_other_settings_is_refused(
+    runs: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["run", "BFCLv4", "--tasks", "mini", "--policy", "scripted:wide", "-n", "4"]
+    assert main([*command, "--out", runs[0], "--quiet", "--seed", "1"]) == 1
+    assert "seed" in capsys.readouterr().err
+
+
+def test_tax_table_and_json(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert main(["tax", *runs]) == 0
+    table = capsys.readouterr().out
+    assert "SCRIPTED" in table
+    assert "Tax_S" in table
+    assert main(["tax", *runs, "--json", "-K", "2", "-K", "4"]) == 0
+    json.loads(capsys.readouterr().out, parse_constant=lambda name: pytest.fail(name))
+
+
+def test_tax_refuses_k_beyond_n(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert main(["tax", *runs, "-K", "5"]) == 2
+    assert "5" in capsys.readouterr().err
+
+
+def test_tax_of_pass_flags_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, flags in (("a", [True, False, False, True]), ("b", [False, False, True, True])):
+        rows = [{"task_id": f"t{i}", "pass_flags": flags[i:] + flags[:i]} for i in range(4)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    assert main(["tax", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]) == 0
+    assert "SCRIPTED" not in capsys.readouterr().out
+
+
+def test_data_list_and_verify(official_bfcl: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["data", "list"]) == 0
+    assert "2026.3.23" in capsys.readouterr().out
+    assert main(["data", "verify"]) == 0
+    assert "bfcl: as pinned" in capsys.readouterr().out
+
+
+def test_parser_knows_the_verbs() -> None:
+    text = build_parser().format_help()
+    assert all(verb in text for verb in VERBS)
