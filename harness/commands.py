@@ -153,7 +153,7 @@ def run_policy(args: argparse.Namespace) -> int:
 
 def summarise(outcomes: Outcomes, console: Console, out: str | None = None) -> None:
     """Print pass@1 and pass@n with intervals, and how the replies were read."""
-    from agentenvs.harness.tax import pass_at_k
+    from agentenvs.harness.tax import pass_at_k_interval
 
     counts = outcomes.counts()
     tasks = len(counts.task_ids)
