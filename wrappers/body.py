@@ -1,5 +1,6 @@
 """What stands inside the marks of a call: JSON, Python, elements, or a name and JSON."""
 
+# ruff: noqa: RUF001 - models write full-width marks
 from __future__ import annotations
 
 import re

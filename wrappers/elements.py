@@ -1,5 +1,6 @@
 """Calls as elements: Qwen3-Coder, GLM, MiniMax, Anthropic, DeepSeek V3.2, BFCL's two."""
 
+# ruff: noqa: RUF001 - models write full-width marks
 from __future__ import annotations
 
 import html
@@ -32,9 +33,7 @@ _PARAMETER = re.compile(
     r"(?P<rest>[^<>]{0,4096}?)(?P<void>/)?)>"
 )
 _WRAP = re.compile(r"\s*</?(?:params|parameters|arguments|args|input)>")
-_CLOSE = re.compile(
-    rf"\s*</{_NS}(?:function|tool|invoke|tool_call|call|tool_use|use_mcp_tool)>"
-)
+_CLOSE = re.compile(rf"\s*</{_NS}(?:function|tool|invoke|tool_call|call|tool_use|use_mcp_tool)>")
 _AFTER_VALUE = re.compile(
     rf"\s*(?:\Z|<{_NS}(?:parameter|param|argument|arg)\b"
     rf"|</{_NS}(?:function|tool|invoke|tool_call|call|params|parameters|tool_use)>)"
@@ -50,9 +49,7 @@ _GLM_AFTER = re.compile(r"\s*(?:\Z|<arg_key>|</tool_call>)")
 _GLM_END = "</arg_value>"
 
 
-def read_element(
-    scan: Scanner, tools: Toolset, match: re.Match[str]
-) -> tuple[ToolCall, int]:
+def read_element(scan: Scanner, tools: Toolset, match: re.Match[str]) -> tuple[ToolCall, int]:
     """Read the call whose opening tag `match` of `ELEMENT` found.
 
     Returns:

@@ -1,5 +1,6 @@
 """The marks that models put around calls, thoughts and turns, as plain strings."""
 
+# ruff: noqa: RUF001 - models write full-width marks
 from __future__ import annotations
 
 __all__ = ["CALL_CLOSERS", "CALL_OPENERS", "ENDS", "SILENT", "THOUGHTS"]
@@ -18,7 +19,6 @@ CALL_OPENERS = {
     "<tool_code>": "gemma",
     "<TOOLCALL>": "nemotron",
     "<minimax:tool_call>": "xml",
-    "<function_calls>": "xml",
     "<seed:tool_call>": "xml",
     "<longcat_tool_call>": "xml",
     "<｜DSML｜function_calls>": "deepseek",
@@ -61,7 +61,6 @@ CALL_CLOSERS = (
     "</invoke>",
     "</TOOLCALL>",
     "</minimax:tool_call>",
-    "</function_calls>",
     "</seed:tool_call>",
     "</longcat_tool_call>",
     "</｜DSML｜function_calls>",

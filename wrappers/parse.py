@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import keyword
+import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agentenvs.actions import Action, read_json_action
+from agentenvs.actions import MAX_CALLS, Action, read_json_action
 from agentenvs.core import Tool, ToolCall
 from agentenvs.errors import BadArgument
 from agentenvs.syntax import read_call_list
@@ -16,6 +19,9 @@ from agentenvs.wrappers.toolset import Toolset
 __all__ = ["MAX_TEXT", "Mode", "Parse", "parse_tool_calls"]
 
 MAX_TEXT = 2_000_000
+
+#: where Python's own reader and the scanner could differ
+_UNUSUAL = re.compile(r"[^\x20-\x7e\n]|[\\#;-]|//|\d_|[{(\[,]\s*[({\[]\s*[({\[]")
 
 Mode = Literal["relaxed", "strict"]
 
@@ -86,10 +92,12 @@ def _refused(reason: str, content: str | None = None, **rest: Any) -> Parse:
 
 
 def _strict_action(text: str, tools: Toolset) -> tuple[Action | None, str]:
-    action = read_json_action(text)
-    if action is not None:
-        return action, "json"
-    return read_call_list(text, tools.by_name), "pylist"
+    action, form = read_json_action(text), "json"
+    if action is None:
+        action, form = read_call_list(text, tools.by_name), "pylist"
+    if action is not None and any(_has_infinity(call.arguments) for call in action.calls):
+        return Action("malformed", reason="a number longer than floats can hold"), form
+    return action, form
 
 
 def _strict(text: str, tools: Toolset) -> Parse:
@@ -150,4 +158,25 @@ def _relaxed(text: str, tools: Toolset) -> Parse:
 
 
 def _same_strictly(text: str, tools: Toolset, reader: Reader, repairs: list[str]) -> bool:
-    return False
+    """Whether strict mode reads the same calls; strict mode itself is asked where it is cheap."""
+    if not reader.alone or reader.trouble or any(name != "positional" for name in repairs):
+        return False
+    if reader.form not in ("json", "pylist") or text.lstrip()[:1] not in ("[", "{"):
+        return False
+    if reader.form == "pylist" and not _UNUSUAL.search(text):
+        names = (name for call in reader.calls for name in (call.name, *call.arguments))
+        return len(reader.calls) <= MAX_CALLS and not any(map(keyword.iskeyword, names))
+    action, _ = _strict_action(text, tools)
+    if action is None or action.status != "calls":
+        return False
+    return [(call.name, _plain(call.arguments)) for call in action.calls] == [
+        (call.name, call.arguments) for call in reader.calls
+    ]
+
+
+def _has_infinity(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_infinity, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(_has_infinity, value))
+    return isinstance(value, float) and not math.isfinite(value)

@@ -1,5 +1,6 @@
 """Calls without marks: lines that are only calls, and lists or JSON amid prose."""
 
+# ruff: noqa: RUF001 - models write full-width marks
 from __future__ import annotations
 
 import re

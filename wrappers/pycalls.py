@@ -1,5 +1,6 @@
 """Calls in Python's syntax: one call, a bracketed list of them, arguments bound by name."""
 
+# ruff: noqa: RUF001 - models write full-width marks
 from __future__ import annotations
 
 import keyword

@@ -1,5 +1,6 @@
 """String literals as models write them: escapes, smart quotes, quotes left unescaped."""
 
+# ruff: noqa: RUF001 - models write full-width marks
 from __future__ import annotations
 
 import re
@@ -13,8 +14,8 @@ __all__ = ["CLOSING", "QUOTES", "decode_escapes", "find_close"]
 CLOSING = {
     '"': '"',
     "'": "'",
-    "“": "”“\"",
-    "”": "”\"",
+    "“": '”“"',
+    "”": '”"',
     "‘": "’‘'",
     "’": "’'",
     "`": "`",
@@ -156,5 +157,5 @@ def decode_escapes(body: str, *, json: bool) -> tuple[str, bool]:
 
 
 def _join(match: re.Match[str]) -> str:
-    high, low = match.group()
-    return chr(0x10000 + ((ord(high) - 0xD800) << 10) + (ord(low) - 0xDC00))
+    high, low = map(ord, match.group())
+    return chr(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))

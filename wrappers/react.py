@@ -1,5 +1,6 @@
 """Lines with a label: ReAct's `Action:` and `Action Input:`, Qwen-Agent's, and answers."""
 
+# ruff: noqa: RUF001 - models write full-width marks
 from __future__ import annotations
 
 import re
@@ -23,7 +24,8 @@ _NAME = re.compile(r"[`*\"']{0,2}([^\W\d][\w.\-]{0,255})[`*\"']{0,2}[ \t]*[.]?[ 
 _CALLED = re.compile(r"`{0,3}([^\W\d][\w.\-]{0,255})[ \t]*[(（]")
 _BRACKET = re.compile(r"`{0,3}([^\W\d]\w{0,255})[ \t]?\[")
 _INPUT = re.compile(
-    r"\s*(?:[*_#]{0,3}Action[ _]?(?:Input|Arguments|Args|Parameters)(?:[ ]\d{1,3})?[*_]{0,2}[ \t]*[:：][*_]{0,2}"
+    r"\s*(?:[*_#]{0,3}Action[ _]?(?:Input|Arguments|Args|Parameters)(?:[ ]\d{1,3})?[*_]{0,2}"
+    r"[ \t]*[:：][*_]{0,2}"
     r"|✿ARGS✿[ \t]*[:：])[ \t]*",
     re.IGNORECASE,
 )
@@ -115,6 +117,8 @@ def _input(scan: Scanner, tools: Toolset, name: str, at: int) -> tuple[dict[str,
 
 
 def _bare(scan: Scanner, tools: Toolset, name: str, bare: str) -> dict[str, Any]:
+    if len(bare) > 2 and bare[0] == bare[-1] == "`":
+        bare = bare.strip("`").strip()
     order = tools.parameters(name)
     key, sign, _ = bare.partition("=")
     if sign and key.strip() in order:

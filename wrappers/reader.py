@@ -8,72 +8,29 @@ from dataclasses import dataclass
 from agentenvs.core import ToolCall
 from agentenvs.wrappers.body import read_body, starts_json
 from agentenvs.wrappers.elements import ELEMENT, read_element
-from agentenvs.wrappers.marks import CALL_CLOSERS, CALL_OPENERS, ENDS, SILENT, THOUGHTS
+from agentenvs.wrappers.harmony import read_channel
+from agentenvs.wrappers.marks import CALL_OPENERS, THOUGHTS
 from agentenvs.wrappers.plain import read_line
 from agentenvs.wrappers.pycalls import NAME, read_call_list
 from agentenvs.wrappers.react import read_action
 from agentenvs.wrappers.scanner import Scanner
 from agentenvs.wrappers.shapes import Said, calls_in
 from agentenvs.wrappers.toolset import Toolset
+from agentenvs.wrappers.triggers import (
+    ACTION_LABEL,
+    CALL_JSON,
+    FENCE,
+    LINE_END,
+    MARK_KINDS,
+    OPEN_FENCES,
+    OWN_FENCES,
+    OWN_TURN,
+    THOUGHT_CLOSERS,
+    TRIGGER,
+)
 from agentenvs.wrappers.trouble import Unreadable
 
 __all__ = ["Reader"]
-
-_THOUGHT_CLOSERS = {closer: opener for opener, closer in THOUGHTS.items()}
-_LITERALS = {
-    **dict.fromkeys(CALL_OPENERS, "opener"),
-    **dict.fromkeys(CALL_CLOSERS, "closer"),
-    **dict.fromkeys(THOUGHTS, "thought"),
-    **dict.fromkeys(_THOUGHT_CLOSERS, "unthought"),
-    **dict.fromkeys(ENDS, "end"),
-    **dict.fromkeys(SILENT, "silent"),
-}
-_MARKS = "|".join(
-    re.escape(mark) + (r"(?=\s*\[)" if mark == "functools" else "")
-    for mark in sorted(_LITERALS, key=len, reverse=True)
-)
-_LABELS = (
-    r"(?P<stop>Observations?|OBSERVATION|User|USER|Human|HUMAN|Environment"
-    r"|(?:Tool|Function)[ _](?:Response|Result|Output|Message)s?|用户|观察)"
-    r"|(?P<later>Question|Outputs?|Results?|Response|Tool|Function|System|Returns?)"
-    r"|(?P<act>Action(?:[ ]\d{1,3})?|ACTION)"
-    r"|(?P<final>Final[ ]Answer)"
-    r"|(?P<muse>Thoughts?|THOUGHT|Reasoning)"
-    r"|(?P<self>Assistant|ASSISTANT|AI|Bot)"
-)
-_TRIGGER = re.compile(
-    rf"(?P<mark>{_MARKS})"
-    r"|(?P<channel><\|channel\|>|<\|start\|>|(?:assistant)?(?:commentary|analysis)[ ]to=|assistantfinal)"
-    rf"|^[ \t]*[*_#>]{{0,4}}[ ]?(?P<label>{_LABELS})(?:[ ]\d{{1,3}})?[*_]{{0,2}}[ \t]?[:：][*_]{{0,2}}"
-    r"|(?P<qwen>✿FUNCTION✿[ \t]*[:：])"
-    r"|(?P<element><(?:[｜|]DSML[｜|]|antml:|minimax:|steptml:|seed:)?"
-    r"(?:function|invoke|tool|tool_use|call|use_mcp_tool)(?=[=\s>]))"
-    r"|(?P<fence>```)"
-    r"|(?P<result>\[\s*\{\s*['\"]role['\"]\s*:\s*['\"](?:tool|user|system|function|ipython)['\"])"
-    r"|(?P<json>\{)"
-    r"|(?P<list>\[(?=\s*[^\W\d\s]|\s*[\[\]{\"'“(]))"
-    r"|^(?![ \t]*```)(?P<line>[^\w\n\[{<]{0,12}(?:\d{1,3}[.):])?[^\w\n\[{<]{0,6}"
-    r"[^\W\d][\w.\- =:：]{0,100}[*_`]{0,3}[ ]?[(（\[])",
-    re.MULTILINE,
-)
-_OWN_TURN = re.compile(
-    r"<\|im_start\|>assistant\n?|<\|start_header_id\|>assistant<\|end_header_id\|>\s*|"
-    r"<start_of_turn>model\n?|<\|turn>model\n?|<\|assistant\|>|<｜Assistant｜>|\[/INST\]"
-)
-_ACTION_LABEL = re.compile(r"\n[ \t]*[*_#>]{0,4}[ ]?(?:Action|ACTION|Final Answer|Observation)\b")
-_LINE_END = re.compile(r"\n|\Z")
-_HARMONY_END = re.compile(r"<\|(?:end|start|call|return)\|>|assistant(?=commentary|final|analysis)")
-_RECIPIENT = re.compile(r"to=(?:functions\.)?([\w.\-]{1,256})")
-_STRIPPED = re.compile(r"(?:assistant)?(?:commentary|analysis)[ ]to=(?:functions\.)?")
-_CALL_JSON = re.compile(
-    r"[\[{\s]*[\"'“]?(?:name|tool_calls|function|function_call|tool_name|tool|action|type)\b[\"'”]?\s*:"
-)
-_FENCE = re.compile(r"```[ \t]*([\w+\-.]{0,24})[^\n`]{0,80}(\n|(?=[\[{])|\Z)")
-_OWN_FENCES = frozenset({"tool_code", "tool_call", "tool_calls", "function_call", "tool", "action"})
-_OPEN_FENCES = _OWN_FENCES | frozenset(
-    {"", "json", "json5", "jsonc", "python", "py", "python3", "pythonic", "xml", "text", "txt"}
-    | {"plaintext", "plain", "javascript", "js"}
-)
 
 
 @dataclass(slots=True)
@@ -93,6 +50,7 @@ class Reader:
         form: the format of the first calls, "words" where there are none.
         nothing: an empty list of calls was given on purpose.
         silent: nothing but thoughts or an invented continuation.
+        alone: the calls are one list or one JSON value with nothing around it.
     """
 
     def __init__(self, text: str, tools: Toolset) -> None:
@@ -105,6 +63,7 @@ class Reader:
         self.form = "words"
         self.nothing = False
         self.silent = False
+        self.alone = False
         self._found: list[_Found] = []
         self._words: list[str] = []
         self._done = False
@@ -116,7 +75,7 @@ class Reader:
         at = 0
         size = len(self.text)
         while not self._done and at < size:
-            match = _TRIGGER.search(self.text, at)
+            match = TRIGGER.search(self.text, at)
             if match is None:
                 self._say(at, size)
                 break
@@ -179,9 +138,9 @@ class Reader:
         """Stop at a failed attempt, unless all so far turns out to have been thoughts."""
         self.trouble = trouble
         self._done = True
-        if self.scan.spent > 32 * len(self.text) + 4096:
+        if self.scan.exhausted:
             return at
-        for closer, opener in _THOUGHT_CLOSERS.items():
+        for closer, opener in THOUGHT_CLOSERS.items():
             end = self.text.find(closer, at)
             self.scan.spent += (end if end >= 0 else len(self.text)) - at
             if end >= 0 and self.text.find(opener, at, end) < 0:
@@ -198,11 +157,11 @@ class Reader:
 
     def _mark(self, match: re.Match[str]) -> int:
         mark = match["mark"]
-        kind = _LITERALS[mark]
+        kind = MARK_KINDS[mark]
         if kind == "opener":
             return self._opener(mark, match.end())
         if kind == "end":
-            own = None if self._begun() else _OWN_TURN.match(self.text, match.start())
+            own = None if self._begun() else OWN_TURN.match(self.text, match.start())
             if own is not None:
                 return own.end()
             if mark == "<|end|>" and self.text.startswith("<|start|>assistant", match.end()):
@@ -224,7 +183,7 @@ class Reader:
     def _opener(self, mark: str, at: int) -> int:
         calls, read, end = read_body(self.scan, self.tools, at)
         if not read:
-            following = _TRIGGER.match(self.text, end)
+            following = TRIGGER.match(self.text, end)
             if following is None or following.lastgroup not in ("mark", "element", "channel"):
                 raise Unreadable("no_call", f"nothing that reads behind {mark}")
             return end
@@ -241,42 +200,15 @@ class Reader:
         return end
 
     def _channel(self, match: re.Match[str]) -> int:
-        text = self.text
-        start = match.start()
-        if match["channel"] == "assistantfinal":
+        channel = read_channel(self.scan, self.tools, match.start(), match.end())
+        if channel.forget:
             self._words.clear()
-            return match.end()
-        stripped = _STRIPPED.match(text, start)
-        if stripped is not None:
-            self._words.clear()
-            calls, _, end = read_body(self.scan, self.tools, stripped.end())
-            self._add(calls, "harmony", marked=True)
-            return end
-        message = text.find("<|message|>", match.end(), match.end() + 400)
-        if message < 0:
-            raise Unreadable("cut", "the text ends inside the header of a message")
-        header = text[start:message]
-        body = message + len("<|message|>")
-        if header.startswith("<|start|>") and not header.startswith("<|start|>assistant"):
-            return self._end(start)
-        recipient = _RECIPIENT.search(header)
-        if recipient is not None and recipient[1] != "assistant":
-            name = self.tools.resolve(recipient[1])
-            inner, end = self.scan.json_value(self.scan.skip(body))
-            found = calls_in(
-                self.scan, self.tools, {"name": name, "arguments": inner}, explicit=True
-            )
-            if self.scan.open and self.scan.open[0] is not inner:
-                raise Unreadable("cut", "the text ends inside a value")
-            self._add(found[0] if found else [], "harmony", marked=True)
-            return end
-        if "analysis" in header:
-            end = _HARMONY_END.search(text, body)
-            if end is None:
-                self._done = self.silent = True
-                return body
-            return end.end() if end.group() == "<|end|>" else end.start()
-        return body
+        if channel.calls is not None:
+            self._add(channel.calls, "harmony", marked=True)
+        if channel.over and not channel.silent:
+            return self._end(channel.end)
+        self._done = self.silent = channel.silent
+        return channel.end
 
     def _label(self, match: re.Match[str]) -> int:
         if match["stop"] or (match["later"] and self._found):
@@ -294,12 +226,12 @@ class Reader:
         return match.end()
 
     def _muse(self, match: re.Match[str]) -> int:
-        ahead = None if self._no_action_ahead else _ACTION_LABEL.search(self.text, match.end())
+        ahead = None if self._no_action_ahead else ACTION_LABEL.search(self.text, match.end())
         if ahead is not None:
             return ahead.start() + 1
         self._no_action_ahead = True
         self._say(match.start(), match.end())
-        line = _LINE_END.search(self.text, match.end())
+        line = LINE_END.search(self.text, match.end())
         end = line.start() if line else match.end()
         self._say(match.end(), end)
         return end
@@ -337,7 +269,7 @@ class Reader:
         return end
 
     def _is_attempt(self, start: int) -> bool:
-        line = _LINE_END.search(self.text, start)
+        line = LINE_END.search(self.text, start)
         end = line.start() if line else len(self.text)
         return self.text[start:end].rstrip().endswith((")", "]", ";", "`"))
 
@@ -372,7 +304,7 @@ class Reader:
 
     def _json(self, at: int) -> int:
         before = dict(self.scan.repairs)
-        likely = _CALL_JSON.match(self.text, at) is not None
+        likely = CALL_JSON.match(self.text, at) is not None
         try:
             value, end = self.scan.json_value(at)
             found = calls_in(self.scan, self.tools, value, explicit=False)
@@ -399,11 +331,11 @@ class Reader:
         return end
 
     def _fence(self, at: int) -> int:
-        opened = _FENCE.match(self.text, at)
+        opened = FENCE.match(self.text, at)
         if opened is None:
             return at + 3
         language = opened[1].lower()
-        if language not in _OPEN_FENCES:
+        if language not in OPEN_FENCES:
             return self._skip_fence(at, opened.end())
         start = self.scan.skip(opened.end())
         if start >= len(self.text) or self.text[start] in "`<":
@@ -412,7 +344,7 @@ class Reader:
         try:
             calls, read, end = read_body(self.scan, self.tools, start, fenced=True)
         except Unreadable as trouble:
-            if language in _OWN_FENCES or self._fenced_attempt(start, trouble):
+            if language in OWN_FENCES or self._fenced_attempt(start, trouble):
                 raise
             self.scan.repairs = before
             return self._skip_fence(at, opened.end())
@@ -424,7 +356,7 @@ class Reader:
             if known:
                 raise Unreadable("syntax", "a code block that holds more than calls")
             return self._skip_fence(at, opened.end())
-        own = language in _OWN_FENCES
+        own = language in OWN_FENCES
         if not (own or known or self.text[start] in "[{"):
             return self._skip_fence(at, opened.end())
         if not own:
@@ -435,7 +367,7 @@ class Reader:
     def _fenced_attempt(self, start: int, trouble: Unreadable) -> bool:
         if trouble.kind == "no_call":
             return False
-        if trouble.kind in ("too_large", "too_deep") or _CALL_JSON.match(self.text, start):
+        if trouble.kind in ("too_large", "too_deep") or CALL_JSON.match(self.text, start):
             return True
         name = NAME.match(self.text, self._past_brackets(start))
         return name is not None and self.tools.resolve(name.group()) in self.tools
@@ -460,6 +392,7 @@ class Reader:
             self.calls.extend(found.calls)
         if kept:
             self.form = kept[0].form
+            self.alone = len(self._found) == 1 and not words and not self._dropped
             if prose:
                 self.scan.mend("prose")
             if len(kept) > 1 and not marked:

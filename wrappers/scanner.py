@@ -4,12 +4,13 @@ Values are read, never evaluated. Every read moves forward and is charged to a b
 grows with the length of the text, so that no text can cost more than linear time.
 """
 
+# ruff: noqa: RUF001 - models write full-width marks
 from __future__ import annotations
 
 import json
 import math
 import re
-from typing import Any, NoReturn
+from typing import Any
 
 from agentenvs.actions import MAX_DEPTH
 from agentenvs.wrappers.quoted import QUOTES, decode_escapes, find_close
@@ -35,6 +36,8 @@ _LITERALS = {
     "null": None,
 }
 _FOREIGN_LITERALS = frozenset({"true", "false", "null"})
+#: a mark where a closing bracket belongs shows that the model had ended the value
+_TURN_MARKS = ("</", "<|", "<｜")
 #: string delimiters of FunctionGemma and Gemma 4, which have no escapes
 _DELIMITERS = ("<escape>", '<|"|>')
 
@@ -49,6 +52,10 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 class Scanner:
     """Reads literals out of one text.
 
+    Args:
+        text: the whole text.
+        room: work to allow beyond what the length of the text allows.
+
     Attributes:
         text: the whole text.
         size: its length.
@@ -60,18 +67,23 @@ class Scanner:
 
     __slots__ = ("_budget", "json", "open", "repairs", "size", "spent", "text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, room: int = 0) -> None:
         self.text = text
         self.size = len(text)
         self.repairs: dict[str, None] = {}
         self.open: list[Any] = []
         self.spent = 0
         self.json = False
-        self._budget = 32 * self.size + 4096
+        self._budget = 32 * self.size + 4096 + room
 
     def mend(self, repair: str) -> None:
         """Record a repair."""
         self.repairs[repair] = None
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether all work that the length of the text allows is done."""
+        return self.spent > self._budget
 
     def charge(self, characters: int) -> None:
         """Add to the work done.
@@ -102,6 +114,11 @@ class Scanner:
             Unreadable: it does not read either way.
         """
         self.open = []
+        if self.text.startswith("{{", at) and self.text[at + 2 : at + 3] != "{":
+            value, end = self.json_value(at + 1)
+            self.mend("brackets")
+            after = self.skip(end)
+            return value, after + 1 if self.text.startswith("}", after) else end
         try:
             value, end = _DECODER.raw_decode(self.text, at)
         except json.JSONDecodeError as error:
@@ -175,7 +192,7 @@ class Scanner:
         if text.startswith(quote * 3, at) and quote in "'\"":
             return self._triple(at, quote * 3, raw=raw)
         if quote == "`":
-            self._refuse(at)
+            raise self._refusal(at)
         end, escapes, mended = self._find_close(at, key=key)
         body = text[at + 1 : end]
         if quote not in "'\"":
@@ -251,7 +268,7 @@ class Scanner:
         if bracket != "[" and not commas and len(items) == 1:
             return items[0], at
         if bracket != "[" and self.json:
-            self._refuse(at - 1)
+            raise self._refusal(at - 1)
         return items, at
 
     def _dict(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
@@ -306,15 +323,15 @@ class Scanner:
             return at, True, False
         if char in closer:
             return at, False, True
-        if char in ")]}":
+        if char in ")]}" or (char == "<" and self.text.startswith(_TURN_MARKS, at)):
             self.mend("brackets")
             return at, False, False
-        self._refuse(at)
+        raise self._refusal(at)
 
     def _number(self, at: int) -> tuple[int | float, int]:
         match = _NUMBER.match(self.text, at)
         if match is None:
-            self._refuse(at)
+            raise self._refusal(at)
         end = match.end()
         self.charge(end - at)
         if end >= self.size:
@@ -323,16 +340,16 @@ class Scanner:
             raise Unreadable("not_literal", f"{self.text[at : end + 12]!r} is no number")
         digits = match.group().replace(" ", "")
         try:
-            if digits.lstrip("+-").isdigit() or digits.lstrip("+-")[1:2] in tuple("xXoObB"):
+            if digits.lstrip("+-")[1:2].lower() in ("x", "o", "b"):
                 return int(digits, 0), end
             if "." not in digits and "e" not in digits.lower():
                 return int(digits, 0), end
             number = float(digits)
         except ValueError as error:
-            kind = "too_large" if "limit" in str(error) else "syntax"
-            raise Unreadable(
-                "too_large" if kind == "too_large" else "syntax", f"{digits[:24]!r} is no number"
-            ) from None
+            detail = f"{digits[:24]!r} is no number"
+            if "limit" in str(error):
+                raise Unreadable("too_large", detail) from None
+            raise Unreadable("syntax", detail) from None
         if math.isinf(number):
             raise Unreadable("too_large", f"{digits[:24]!r} is not finite")
         return number, end
@@ -344,11 +361,11 @@ class Scanner:
             for mark in _DELIMITERS:
                 if text.startswith(mark, at):
                     return self._delimited(at, mark)
-            self._refuse(at)
+            raise self._refusal(at)
         word, end = match.group(), match.end()
         if word in _LITERALS:
             if end < self.size and text[end] in "(.[":
-                self._refuse(at)
+                raise self._refusal(at)
             if word in _FOREIGN_LITERALS:
                 if not self.json:
                     self.mend("literals")
@@ -359,7 +376,7 @@ class Scanner:
             return self._one_string(end, key=False, raw=word in "rR")
         if end >= self.size:
             raise Unreadable("cut", "the text ends inside a word")
-        self._refuse(at)
+        raise self._refusal(at)
 
     def _delimited(self, at: int, mark: str) -> tuple[str, int]:
         start = at + len(mark)
@@ -370,8 +387,8 @@ class Scanner:
         self.charge(end - at)
         return self.text[start:end], end + len(mark)
 
-    def _refuse(self, at: int) -> NoReturn:
-        raise Unreadable("not_literal", f"{self.text[at : at + 24]!r} is no literal")
+    def _refusal(self, at: int) -> Unreadable:
+        return Unreadable("not_literal", f"{self.text[at : at + 24]!r} is no literal")
 
 
 def _too_deep(value: Any) -> bool:
@@ -403,5 +420,3 @@ def _has_infinity(text: str, at: int, end: int, value: Any) -> bool:
         elif isinstance(item, float) and math.isinf(item):
             return True
     return False
-
-

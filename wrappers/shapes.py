@@ -12,7 +12,17 @@ from agentenvs.wrappers.trouble import Unreadable
 
 __all__ = ["Said", "arguments_of", "calls_in"]
 
-_NAMES = ("name", "tool_name", "function_name", "tool", "function", "action", "api", "api_name")
+_NAMES = (
+    "name",
+    "tool_name",
+    "function_name",
+    "tool",
+    "function",
+    "action",
+    "api",
+    "api_name",
+    "recipient_name",
+)
 _ARGUMENTS = (
     "arguments",
     "parameters",
@@ -26,7 +36,7 @@ _ARGUMENTS = (
     "function_args",
     "tool_args",
 )
-_LISTS = ("tool_calls", "function_calls", "calls", "actions")
+_LISTS = ("tool_calls", "function_calls", "calls", "actions", "tool_uses")
 _BESIDE = frozenset(
     {"type", "id", "index", "call_id", "tool_call_id", "thought", "thoughts", "reasoning", "role"}
 )

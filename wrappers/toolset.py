@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from agentenvs.core import Tool
+from agentenvs.core import Shared, Tool
 from agentenvs.errors import BadArgument
 
 __all__ = ["Toolset"]
@@ -27,7 +27,7 @@ _KINDS = {
 }
 
 
-class Toolset:
+class Toolset(Shared):
     """Tools by name; building one is cheap, schemas are read when a call needs them.
 
     Args:

@@ -1,0 +1,78 @@
+"""Where reading may begin: one pattern for every mark, label, bracket and line of a reply."""
+
+# ruff: noqa: RUF001 - models write full-width marks
+
+from __future__ import annotations
+
+import re
+
+from agentenvs.wrappers.marks import CALL_CLOSERS, CALL_OPENERS, ENDS, SILENT, THOUGHTS
+
+__all__ = [
+    "ACTION_LABEL",
+    "CALL_JSON",
+    "FENCE",
+    "LINE_END",
+    "MARK_KINDS",
+    "OPEN_FENCES",
+    "OWN_FENCES",
+    "OWN_TURN",
+    "THOUGHT_CLOSERS",
+    "TRIGGER",
+]
+
+THOUGHT_CLOSERS = {closer: opener for opener, closer in THOUGHTS.items()}
+MARK_KINDS = {
+    **dict.fromkeys(CALL_OPENERS, "opener"),
+    **dict.fromkeys(CALL_CLOSERS, "closer"),
+    **dict.fromkeys(THOUGHTS, "thought"),
+    **dict.fromkeys(THOUGHT_CLOSERS, "unthought"),
+    **dict.fromkeys(ENDS, "end"),
+    **dict.fromkeys(SILENT, "silent"),
+}
+_MARKS = "|".join(
+    re.escape(mark) + (r"(?=\s*\[)" if mark == "functools" else "")
+    for mark in sorted(MARK_KINDS, key=len, reverse=True)
+)
+_LABELS = (
+    r"(?P<stop>Observations?|OBSERVATION|User|USER|Human|HUMAN|Environment"
+    r"|(?:Tool|Function)[ _](?:Response|Result|Output|Message)s?|用户|观察)"
+    r"|(?P<later>Question|Outputs?|Results?|Response|Tool|Function|System|Returns?)"
+    r"|(?P<act>Action(?:[ ]\d{1,3})?|ACTION)"
+    r"|(?P<final>Final[ ]Answer)"
+    r"|(?P<muse>Thoughts?|THOUGHT|Reasoning)"
+    r"|(?P<self>Assistant|ASSISTANT|AI|Bot)"
+)
+TRIGGER = re.compile(
+    rf"(?P<mark>{_MARKS})"
+    r"|(?P<channel><\|channel\|>|<\|start\|>|(?:assistant)?(?:commentary|analysis)[ ]to="
+    r"|assistantfinal)"
+    rf"|^[ \t]*[*_#>]{{0,4}}[ ]?(?P<label>{_LABELS})(?:[ ]\d{{1,3}})?[*_]{{0,2}}[ \t]?[:：]"
+    r"[*_]{0,2}"
+    r"|(?P<qwen>✿FUNCTION✿[ \t]*[:：])"
+    r"|(?P<element><(?:[｜|]DSML[｜|]|antml:|minimax:|steptml:|seed:)?"
+    r"(?:function|invoke|tool|tool_use|call|use_mcp_tool)(?=[=\s>]))"
+    r"|(?P<fence>```)"
+    r"|(?P<result>\[\s*\{\s*['\"]role['\"]\s*:\s*['\"](?:tool|user|system|function|ipython)['\"])"
+    r"|(?P<json>\{)"
+    r"|(?P<list>\[(?=\s*[^\W\d\s]|\s*[\[\]{\"'“(]))"
+    r"|^(?![ \t]*```)(?P<line>[^\w\n\[{<]{0,12}(?:\d{1,3}[.):])?[^\w\n\[{<]{0,6}"
+    r"[^\W\d][\w.\- =:：]{0,100}[*_`]{0,3}[ ]?[(（\[])",
+    re.MULTILINE,
+)
+OWN_TURN = re.compile(
+    r"<\|im_start\|>assistant\n?|<\|start_header_id\|>assistant<\|end_header_id\|>\s*|"
+    r"<start_of_turn>model\n?|<\|turn>model\n?|<\|assistant\|>|<｜Assistant｜>|\[/INST\]"
+)
+ACTION_LABEL = re.compile(r"\n[ \t]*[*_#>]{0,4}[ ]?(?:Action|ACTION|Final Answer|Observation)\b")
+LINE_END = re.compile(r"\n|\Z")
+CALL_JSON = re.compile(
+    r"[\[{\s]*[\"'“]?(?:name|tool_calls|function|function_call|tool_name|tool|action|type)\b"
+    r"[\"'”]?\s*:"
+)
+FENCE = re.compile(r"```[ \t]*([\w+\-.]{0,24})[^\n`]{0,80}(\n|(?=[\[{])|\Z)")
+OWN_FENCES = frozenset({"tool_code", "tool_call", "tool_calls", "function_call", "tool", "action"})
+OPEN_FENCES = OWN_FENCES | frozenset(
+    {"", "json", "json5", "jsonc", "python", "py", "python3", "pythonic", "xml", "text", "txt"}
+    | {"plaintext", "plain", "javascript", "js"}
+)
