@@ -105,8 +105,7 @@ class Episode:
         self.seed = seed
         self.rollout = rollout
         self.max_requests = max_requests
-        spec_id = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
-        self.env_id = env_id if env_id is not None else spec_id
+        self.env_id = env_id if env_id is not None else _id_of(env)
         observation, info = env.reset(
             seed=seed & 0xFFFFFFFF, options=None if task is None else {"task": task}
         )
@@ -213,6 +212,13 @@ class Episode:
             )
         )
 
+    @property
+    def new_tokens(self) -> int | None:
+        """How many tokens the policy drew, or None where it gave no token ids."""
+        if not self._turns:
+            return None
+        return sum(len(turn.completion_ids) for turn in self._turns)
+
     def token_turns(self) -> list[TokenTurn]:
         """Return every decision in tokens.
 
@@ -251,6 +257,10 @@ class Episode:
         return ids, mask
 
 
+def _id_of(env: gymnasium.Env[Any, Any]) -> str:
+    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+
+
 def _cut(text: str, stops: Sequence[str]) -> str:
     """Cut at the first stop string, for servers that return it or run past it.
 
@@ -258,7 +268,6 @@ def _cut(text: str, stops: Sequence[str]) -> str:
     """
     line = "\n" + text
     for stop in stops:
-        at = line.find(stop)
-        if at >= 0:
-            line = line[:at]
+        if stop in line:
+            line = line[: line.index(stop)]
     return line[1:]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,13 +43,10 @@ def parse_counts(steps: Sequence[Step]) -> dict[str, int]:
         status = parse.get("status")
         if status == "calls":
             calls += 1
-            if parse.get("repairs"):
-                repaired += 1
-            match parse.get("strict"):
-                case True:
-                    strict += 1
-                case False:
-                    rescued += 1
+            repaired += bool(parse.get("repairs"))
+            reads = parse.get("strict")
+            strict += reads is True
+            rescued += reads is False
         elif status == "words":
             words += 1
         elif status == "malformed":
@@ -172,8 +168,8 @@ class Pool:
             "parse": parse_counts(episode.steps),
             "wall_s": round(time.perf_counter() - began, 6),
         }
-        with contextlib.suppress(AgentEnvsError):
-            fields["new_tokens"] = sum(len(t.completion_ids) for t in episode.token_turns())
+        if episode.new_tokens is not None:
+            fields["new_tokens"] = episode.new_tokens
         self.keep(episode, fields)
         return episode
 

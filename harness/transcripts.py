@@ -7,9 +7,8 @@ that rollouts share, `{"text": HASH, "content": ...}` (system prompts are long),
     {"task_id": ..., "rollout": ..., "seed": ..., "temperature": ..., "success": ...,
      "reason": ..., "opening": [message, ...], "steps": [step, ...]}
 
-with a message of the opening as `{"role": ..., "content": ...}` or `{"role": ..., "text": HASH}`,
-and a step as `{"text": ..., "news": [message, ...], "parse": {...}}`, with `finish` where the
-completion ended otherwise than by "stop".
+with a message as `{"role": ..., "content": ...}`, or `{"role": ..., "text": HASH}` where the text
+is a shared one, and a step as the list `[text, [message, ...], parse, finish_reason, reward]`.
 """
 
 from __future__ import annotations
@@ -26,17 +25,18 @@ from typing import Any
 
 from agentenvs.core import Message
 from agentenvs.errors import RunDamaged
-from agentenvs.harness.episode import Episode
+from agentenvs.harness.episode import Episode, Step
 from agentenvs.harness.outcomes import Outcomes
 
 __all__ = ["TranscriptWriter", "conversation", "read_transcripts"]
 
 _NAME = re.compile(r"transcripts-(\d{4,})\.jsonl(\.gz)?")
+_STEP = Step._fields
 _SEGMENT_BYTES = 16 * 2**20
-_LEVEL = 5
+_LEVEL = 3
 
-# ASCII escapes keep lone surrogates, which models do write, representable.
-_dump = json.JSONEncoder(separators=(",", ":"), default=repr).encode
+# ASCII escapes keep lone surrogates, which models do write, representable. Rows are trees.
+_dump = json.JSONEncoder(separators=(",", ":"), default=repr, check_circular=False).encode
 
 
 class TranscriptWriter:
@@ -77,16 +77,6 @@ class TranscriptWriter:
         if self._fd < 0:
             self._begin()
         opening = [self._message(message, lines) for message in episode.opening]
-        steps: list[dict[str, Any]] = []
-        for text, news, parse, finish_reason, _ in episode.steps:
-            step: dict[str, Any] = {"text": text}
-            if finish_reason != "stop":
-                step["finish"] = finish_reason
-            if news:
-                step["news"] = news
-            if parse:
-                step["parse"] = parse
-            steps.append(step)
         row = {
             "task_id": episode.task,
             "rollout": episode.rollout,
@@ -95,7 +85,7 @@ class TranscriptWriter:
             "success": episode.success,
             "reason": episode.reason,
             "opening": opening,
-            "steps": steps,
+            "steps": episode.steps,
         }
         lines.append(_dump(row))
         lines.append("")
@@ -190,7 +180,8 @@ def read_transcripts(folder: str | os.PathLike[str]) -> Iterator[dict[str, Any]]
     broke off, are left out. Each rollout comes once.
 
     Returns:
-        Rows as in the module's description, every message of `opening` with its `content`.
+        Rows as in the module's description, every message with its `content`, every step as a
+        dictionary `{"text", "news", "parse", "finish_reason", "reward"}`.
 
     Raises:
         RunDamaged: no run folder, or a segment that cannot be read, with its name.
@@ -213,8 +204,11 @@ def read_transcripts(folder: str | os.PathLike[str]) -> Iterator[dict[str, Any]]
                     {"role": m["role"], "content": shared[m["text"]]} if "text" in m else m
                     for m in row["opening"]
                 ]
+                row["steps"] = [dict(zip(_STEP, step, strict=True)) for step in row["steps"]]
             except KeyError as missing:
                 raise RunDamaged(f"{path}: the shared text {missing} is missing.") from None
+            except (TypeError, ValueError):
+                raise RunDamaged(f"{path}: a step of {key} is no list of {_STEP}.") from None
             yield row
 
 
@@ -236,5 +230,5 @@ def conversation(row: Mapping[str, Any]) -> list[Message]:
     messages: list[Message] = list(row["opening"])
     for step in row["steps"]:
         messages.append({"role": "assistant", "content": step["text"]})
-        messages.extend(step.get("news", ()))
+        messages.extend(step["news"])
     return messages

@@ -33,8 +33,7 @@ class ReplayPolicy:
             recorded = Outcomes.load(self.folder)
             for row in read_transcripts(self.folder):
                 self._said[row["task_id"], row["rollout"]] = [
-                    (step["text"], step.get("finish", "stop"))
-                    for step in row["steps"]
+                    (step["text"], step["finish_reason"]) for step in row["steps"]
                 ]
         except RunError as error:
             raise PolicyError(f"Cannot replay {self.folder}: {error}") from None
