@@ -25,6 +25,7 @@ __all__ = [
 
 MAX_TEXT = 100_000
 MAX_TOKENS = 10_000
+MAX_BITS = 13_000
 _SHORT = 2_000
 _TOKEN = re.compile(
     r"""(?s)(?P<prefix>\w*)(?:'(?:[^'\\]|\\.?)*+'?|"(?:[^"\\]|\\.?)*+"?)|\w+|[^\w\s]"""
@@ -169,10 +170,12 @@ def _name(node: ast.expr) -> str:
 
 def _value(node: ast.expr, nested: bool) -> Any:
     match node:
+        case ast.Constant(value=int() as value) if value.bit_length() > MAX_BITS:
+            raise UnreadableCall("an integer of more than 4,000 digits")
         case ast.Constant(value=str() | int() | float() | bool() | None as value):
             return value
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() as op, operand=ast.Constant(value=v)) if (
-            isinstance(v, int | float) and not isinstance(v, bool)
+            isinstance(v, float) or (type(v) is int and v.bit_length() <= MAX_BITS)
         ):
             return -v if isinstance(op, ast.USub) else v
         case ast.List(elts=elts):

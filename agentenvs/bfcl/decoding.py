@@ -16,7 +16,7 @@ __all__ = ["Decoding", "Reading", "decode", "official_calls"]
 
 Decoding = Literal["native", "official"]
 _BARE = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*\(")
-_LINE_START = re.compile(r"^[ \t`]*\[?[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*\(", re.MULTILINE)
+_LINES = 1_000
 _MARKS = ("<tool_call", "<function", "<TOOLCALL", "[TOOL_CALLS]", "<|python_tag|>")
 
 
@@ -69,11 +69,17 @@ def _tries(text: str, names: Collection[str]) -> bool:
         return True
     if any(mark in text for mark in _MARKS):
         return True
-    return any(
-        match[1] in names
-        and text[match.end() :].split("\n", 1)[0].rstrip("` \t").endswith((")", "]"))
-        for match in _LINE_START.finditer(text)
-    )
+    if ")" not in text:
+        return False
+    return any(_is_call_line(line, names) for line in text.split("\n", _LINES)[:_LINES])
+
+
+def _is_call_line(line: str, names: Collection[str]) -> bool:
+    body = line.strip("`\r\t ")
+    if not body.endswith((")", "]")):
+        return False
+    match = _BARE.match(body.lstrip("[\t "))
+    return match is not None and match[1] in names
 
 
 def _native(text: str, tools: Mapping[str, Tool]) -> Reading | None:
@@ -196,7 +202,10 @@ def _call_text(name: Any, arguments: Mapping[Any, Any]) -> str:
 
 def _value_text(value: Any) -> str:
     if not isinstance(value, dict):
-        return repr(value)
+        try:
+            return repr(value)
+        except ValueError as problem:
+            raise UnreadableCall(str(problem)) from None
     if not value:
         raise UnreadableCall("an empty dict")
     if all(isinstance(part, dict) for part in value.values()):

@@ -99,7 +99,7 @@ class _Step:
             return _FAILED + (problem.python or str(problem))
         except Exception as problem:
             return f"{_FAILED}{problem}"
-        self.left -= len(text) // 4
+        self.left -= len(text)
         return text
 
     def _outcome(self, call: str | CallNode) -> Any:

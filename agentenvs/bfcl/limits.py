@@ -6,6 +6,7 @@ writes, never from the clock, so that the same calls are refused on every machin
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -76,7 +77,7 @@ def _power(instance: Any, given: Mapping[str, Any]) -> int:
 
 def _precision(instance: Any, given: Mapping[str, Any]) -> int:
     precision = given.get("precision")
-    if isinstance(precision, int | float) and precision > MAX_PRECISION:
+    if isinstance(precision, int | float) and abs(precision) > MAX_PRECISION:
         raise Costly(f"the precision is over {MAX_PRECISION} digits")
     for name in ("value", "base", "number"):
         value = given.get(name)
@@ -84,7 +85,11 @@ def _precision(instance: Any, given: Mapping[str, Any]) -> int:
             raise Costly(f"{name} is not a plain number")
         if isinstance(value, int) and value.bit_length() > MAX_BITS:
             raise Costly(f"{name} has more than {MAX_BITS} bits")
-    return 5_000
+    return 2_000 + 100 * int(min(abs(precision), MAX_PRECISION)) if _finite(precision) else 2_000
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def _rounding(instance: Any, given: Mapping[str, Any]) -> int:
@@ -163,20 +168,20 @@ def _size_walk(instance: Any, given: Mapping[str, Any]) -> int:
 
 def _growing(instance: Any, given: Mapping[str, Any]) -> int:
     """Functions that may nest directories deeper, or copy many entries."""
-    seen: set[int] = set()
+    seen: dict[int, int] = {}
     here = instance._current_dir
     if max(_depth(instance.root, seen, 0), _depth(here, seen, 0)) >= MAX_LEVELS:
         raise Costly(f"directories are nested {MAX_LEVELS} deep")
     source = given.get("source")
     item = here.contents.get(source) if isinstance(source, str) else None
-    return 5 * len(seen) + len(getattr(item, "contents", ()))
+    return 90 * len(seen) + 10 * sum(seen.values()) + len(getattr(item, "contents", ()))
 
 
-def _depth(directory: Any, seen: set[int], level: int) -> int:
+def _depth(directory: Any, seen: dict[int, int], level: int) -> int:
     """Return how deep a copy of the tree recurses; every directory is entered once."""
     if id(directory) in seen or level >= MAX_LEVELS:
         return level
-    seen.add(id(directory))
+    seen[id(directory)] = len(directory.contents)
     deepest = level
     for item in directory.contents.values():
         if hasattr(item, "contents"):
