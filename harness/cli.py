@@ -193,7 +193,13 @@ def _add_tax(verbs: Any) -> None:
     )
     sub.add_argument("base", metavar="BASE", help="run folder, or JSON lines {task_id, pass_flags}")
     sub.add_argument("post", metavar="POST", help="the same for the post-trained model")
-    sub.add_argument("-K", dest="ks", type=_positive, action="append", help="repeat for several")
+    sub.add_argument(
+        "-K",
+        dest="ks",
+        type=_positive,
+        action="append",
+        help="a budget; repeat for several (default: 2, 8, n/4, n/2 and n)",
+    )
     sub.add_argument(
         "--confidence", type=_fraction, default=0.95, help="of the intervals (default: %(default)s)"
     )

@@ -159,13 +159,11 @@ def summarise(outcomes: Outcomes, console: Console, out: str | None = None) -> N
     tasks = len(counts.task_ids)
     if outcomes.scripted:
         console.print("scripted policy: these numbers describe the script, not a model")
-    k = int(counts.n.min())
-    for label, values in (
-        ("pass@1", pass_at_k(counts.c, counts.n, 1)),
-        *([(f"pass@{k}", pass_at_k(counts.c, counts.n, k))] if k > 1 else []),
-    ):
-        spread = 1.96 * float(values.std(ddof=1)) / math.sqrt(tasks) if tasks > 1 else math.nan
-        console.print(f"{label:>9} {values.mean():.4f} ± {spread:.4f}")
+    for k in sorted({1, int(counts.n.min())}):
+        found = pass_at_k_interval(counts.c, counts.n, k)
+        known = not math.isnan(found.se)
+        spread = f"{found.low:.4f} to {found.high:.4f}" if known else "unknown"
+        console.print(f"pass@{k}: {found.value:.4f} (95 % interval {spread})")
     console.print(
         f"{int(counts.c.sum())} of {int(counts.n.sum())} rollouts on {tasks} tasks solved"
     )
