@@ -1,7 +1,7 @@
 """Runs official code on jobs from stdin, in a process of its own; never imported by tests.
 
 Usage: python official_side.py PATH_OF_THE_WHEEL < jobs.json > answers.json
-Jobs: {"kind": "results" | "verdict" | "decode", ...}.
+Jobs: {"kind": "results" | "verdict" | "decode" | "prompt", ...}.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ def main() -> None:
     retries = ("retry", "retry_if_exception_message", "retry_if_exception_type")
     stub("tenacity", wait_random_exponential=nothing, **dict.fromkeys(retries, nothing))
     from bfcl_eval.eval_checker.multi_turn_eval import multi_turn_checker, multi_turn_utils
-    from bfcl_eval.model_handler.utils import default_decode_execute_prompting
+    from bfcl_eval.constants.default_prompts import DEFAULT_SYSTEM_PROMPT_FORMAT
+    from bfcl_eval.model_handler.utils import (
+        default_decode_execute_prompting,
+        formulate_system_prompt,
+    )
 
     answers: list[object] = []
     for number, job in enumerate(json.load(sys.stdin)):
@@ -36,6 +40,8 @@ def main() -> None:
                 answers.append(default_decode_execute_prompting(job["text"]))
             except Exception:
                 answers.append(None)
+        elif job["kind"] == "prompt":
+            answers.append(formulate_system_prompt(DEFAULT_SYSTEM_PROMPT_FORMAT, job["docs"]))
         elif job["kind"] == "results":
             row = job["row"]
             answers.append(
