@@ -65,11 +65,8 @@ class TranscriptWriter:
         self._fd = -1
         self._size = 0
         self._shared: dict[str, str] = {}
-        self._number = -1
-        for number, path in _segments(self._folder):
-            self._number = max(self._number, number)
-            if path.suffix != ".gz":
-                _seal(path, finished)
+        _tidy(self._folder, finished)
+        self._number = max((number for number, _ in _segments(self._folder)), default=-1)
 
     def write(self, episode: Episode, temperature: float) -> None:
         """Append the transcript of a finished episode."""
@@ -144,6 +141,17 @@ def _segments(folder: Path) -> list[tuple[int, Path]]:
             if match[2] or number not in found:
                 found[number] = path
     return sorted(found.items())
+
+
+def _tidy(folder: Path, finished: Collection[tuple[str, int]]) -> None:
+    """Bring in order what a killed run left behind."""
+    for part in folder.glob("transcripts-*.part"):
+        part.unlink()
+    for plain in folder.glob("transcripts-*.jsonl"):
+        if plain.with_name(plain.name + ".gz").exists():
+            plain.unlink()
+        else:
+            _seal(plain, finished)
 
 
 def _seal(path: Path, finished: Collection[tuple[str, int]] | None) -> None:

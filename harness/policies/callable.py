@@ -154,7 +154,7 @@ def _completion(reply: Any) -> Completion:
 
 def _name(function: Callable[..., Any]) -> str:
     kind = function if inspect.isroutine(function) or inspect.isclass(function) else type(function)
-    return f"{kind.__module__}:{kind.__qualname__}"
+    return f"{getattr(kind, '__module__', 'builtins')}:{kind.__qualname__}"
 
 
 def from_spec(rest: str, **settings: Any) -> CallablePolicy:

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import io
+import math
+
+import pytest
+
+from agentenvs.harness.progress import Progress, Reporter, reporter
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_rate_counts_this_call_alone() -> None:
+    state = Progress(total=100, done=60, resumed=50, successes=30)
+    state.started -= 10.0
+    assert 0.0 < state.per_second < 10 / 10.0
+    assert state.pass_at_1 == 0.5
+    assert state.eta_s == pytest.approx(40 / state.per_second, rel=0.01)
+
+
+def test_nothing_is_known_before_the_first_rollout() -> None:
+    state = Progress(total=10)
+    assert math.isnan(state.pass_at_1)
+    assert math.isinf(state.eta_s)
+    assert state.line().startswith("0/10 rollouts")
+
+
+def test_a_finished_run_has_no_time_to_go() -> None:
+    state = Progress(total=10, done=10, resumed=10, successes=10)
+    assert state.eta_s == 0.0
+    assert "took" in state.line()
+
+
+def test_a_log_gets_plain_lines() -> None:
+    stream = io.StringIO()
+    shown = reporter(True, stream)
+    state = Progress(total=4, done=1, resumed=1)
+    shown.start(state)
+    state.done = 3
+    shown.tick(state)
+    shown.stop(state, "Stopped.")
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == "4 rollouts (1 done before)"
+    assert lines[1].startswith("3/4 rollouts")
+    assert lines[-1] == "Stopped."
+
+
+def test_a_terminal_gets_a_bar() -> None:
+    stream = Terminal()
+    shown = reporter(True, stream)
+    state = Progress(total=4)
+    shown.start(state)
+    state.done = 2
+    shown.tick(state)
+    shown.stop(state, "Stopped with 2.")
+    assert "2/4 rollouts" in stream.getvalue()
+    assert "Stopped with 2." in stream.getvalue()
+
+
+def test_a_function_is_called_as_each_rollout_ends() -> None:
+    seen: list[int] = []
+    shown = reporter(lambda state: seen.append(state.done))
+    shown.ended(Progress(total=2, done=1))
+    assert seen == [1]
+
+
+def test_no_progress_shows_nothing() -> None:
+    assert type(reporter(False)) is Reporter

@@ -1,0 +1,364 @@
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from agentenvs.errors import BadArgument, PolicyError, RunError, UnknownName
+from agentenvs.harness import (
+    Completion,
+    Episode,
+    Outcomes,
+    Request,
+    Sampling,
+    make_policy,
+    read_transcripts,
+    run,
+    run_async,
+)
+from agentenvs.harness.policies import RandomPolicy, ScriptedPolicy
+from agentenvs.harness.seeds import derive
+
+
+def rows(outcomes: Outcomes) -> list[dict[str, Any]]:
+    """Return the rows in a fixed order, without what depends on the machine."""
+    bare = [{key: value for key, value in row.items() if key != "wall_s"} for row in outcomes]
+    return sorted(bare, key=lambda row: (row["task_id"], row["rollout"]))
+
+
+def said(folder: Path) -> list[dict[str, Any]]:
+    return sorted(read_transcripts(folder), key=lambda row: (row["task_id"], row["rollout"]))
+
+
+class Shuffled(RandomPolicy):
+    """Answers in an order that its own, unseeded delays decide."""
+
+    async def generate(self, request: Request) -> Completion:
+        for _ in range(random.SystemRandom().randrange(4)):
+            await asyncio.sleep(0)
+        return await super().generate(request)
+
+
+@pytest.fixture(scope="module")
+def reference(
+    ledger: ModuleType, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    folder = tmp_path_factory.mktemp("reference")
+    outcomes = run(ledger.ID, RandomPolicy(), n=6, concurrency=1, seed=4, out=folder)
+    return rows(outcomes), said(folder)
+
+
+@pytest.mark.parametrize("concurrency", [1, 7, 64])
+def test_scheduling_cannot_change_a_result(
+    ledger: ModuleType,
+    reference: tuple[list[dict[str, Any]], list[dict[str, Any]]],
+    tmp_path: Path,
+    concurrency: int,
+) -> None:
+    outcomes = run(ledger.ID, Shuffled(), n=6, concurrency=concurrency, seed=4, out=tmp_path)
+    assert rows(outcomes) == reference[0]
+    assert said(tmp_path) == reference[1]
+
+
+def test_slots_give_what_fresh_environments_give(ledger: ModuleType) -> None:
+    outcomes = run(ledger.ID, RandomPolicy(), n=3, seed=4, concurrency=2)
+    policy = RandomPolicy()
+
+    async def alone(row: dict[str, Any]) -> Episode:
+        env = gymnasium.make(ledger.ID)
+        episode = Episode(
+            env,
+            task=row["task_id"],
+            form="completion",
+            seed=derive(4, row["task_id"], row["rollout"]),
+            rollout=row["rollout"],
+        )
+        while episode.request is not None:
+            episode.respond(await policy.generate(episode.request))
+        return episode
+
+    for row in outcomes:
+        episode = asyncio.run(alone(row))
+        assert (episode.success, episode.reason, len(episode.steps)) == (
+            row["success"],
+            row["reason"],
+            row["steps"],
+        )
+
+
+def test_a_rows_fields(ledger: ModuleType) -> None:
+    gold = make_policy(ScriptedPolicy("wide", gold=ledger.gold))
+    outcomes = run(ledger.ID, gold, n=2, seed=9, temperature=0.5)
+    assert len(outcomes) == 24
+    assert outcomes.scripted
+    row = next(iter(outcomes))
+    assert row["seed"] == derive(9, row["task_id"], row["rollout"])
+    assert row["temperature"] == 0.5
+    assert row["wall_s"] > 0
+    assert sum(row["parse"][key] for key in ("calls", "words", "malformed")) == row["steps"]
+
+
+def test_parse_counts_tell_rescued_steps(ledger: ModuleType) -> None:
+    texts = [
+        "Sure:\n```python\n[deposit(amount=1)]\n```",
+        "[deposit(amount=1)]",
+        "Done.",
+        "[f(",
+        "",
+    ]
+
+    async def answer(request: Request) -> str:
+        return texts[min(request.where.step, 4)]
+
+    outcomes = run(
+        ledger.ID, answer, tasks=["ledger_0"], policy_kwargs={"request": True}, parser="relaxed"
+    )
+    parse = next(iter(outcomes))["parse"]
+    assert (parse["calls"], parse["strict"], parse["rescued"]) == (2, 1, 1)
+    assert parse["repaired"] == 1
+
+
+def test_rollouts_of_one_task_start_together(ledger: ModuleType) -> None:
+    asked: list[tuple[str, int]] = []
+
+    async def answer(request: Request) -> str:
+        if request.where.step == 0:
+            asked.append((request.where.task, request.where.rollout))
+        return "No."
+
+    run(ledger.ID, answer, n=3, concurrency=5, policy_kwargs={"request": True})
+    assert asked == list(itertools.product(ledger.TASKS, range(3)))
+
+
+def test_a_finished_episode_is_replaced_at_once(ledger: ModuleType) -> None:
+    live: set[tuple[str, int]] = set()
+    most = 0
+
+    async def answer(request: Request) -> str:
+        nonlocal most
+        where = request.where
+        live.add((where.task, where.rollout))
+        most = max(most, len(live))
+        await asyncio.sleep(0)
+        if where.task == "ledger_0" and where.step < 15:
+            return "[deposit(amount=1)]"
+        if where.step:
+            live.discard((where.task, where.rollout))
+        return "No."
+
+    outcomes = run(ledger.ID, answer, concurrency=4, policy_kwargs={"request": True})
+    assert most == 4
+    assert outcomes.column("task_id").index("ledger_0") > 4
+
+
+class Fake:
+    """Gives a temperature for each task and notes what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[list[str], list[int], list[int]]] = []
+
+    def temperatures(self, task_ids: Sequence[str]) -> Any:
+        return 0.5 + 0.1 * np.arange(len(task_ids))
+
+    def update(self, task_ids: Sequence[str], successes: Any, n: Any) -> None:
+        self.told.append((list(task_ids), np.asarray(successes).tolist(), np.asarray(n).tolist()))
+
+
+def test_a_sampler_sets_each_groups_temperature(ledger: ModuleType) -> None:
+    sampler = Fake()
+    heard: dict[str, set[float]] = {}
+
+    async def answer(request: Request) -> str:
+        heard.setdefault(request.where.task, set()).add(request.temperature)
+        return "No."
+
+    outcomes = run(ledger.ID, answer, n=3, sampler=sampler, policy_kwargs={"request": True})
+    wanted = dict(zip(ledger.TASKS, sampler.temperatures(ledger.TASKS).tolist(), strict=True))
+    assert heard == {task: {temperature} for task, temperature in wanted.items()}
+    assert {row["task_id"]: row["temperature"] for row in outcomes} == wanted
+
+
+def test_a_sampler_learns_every_group_once(ledger: ModuleType) -> None:
+    sampler = Fake()
+    policy = ScriptedPolicy("wide", gold=ledger.gold)
+    outcomes = run(ledger.ID, policy, n=8, sampler=sampler)
+    counts = outcomes.counts()
+    assert sampler.told == [(list(counts.task_ids), counts.c.tolist(), [8] * 12)]
+
+
+def test_a_stopped_run_leaves_the_sampler_alone_and_a_resumed_one_tells_it_all(
+    ledger: ModuleType, tmp_path: Path
+) -> None:
+    gold = ScriptedPolicy("wide", gold=ledger.gold)
+    failing = Failing(gold, after=40)
+    sampler = Fake()
+    with pytest.raises(PolicyError):
+        run(ledger.ID, failing, n=8, sampler=sampler, out=tmp_path, concurrency=3)
+    assert sampler.told == []
+    failing.left = 10**9
+    outcomes = run(ledger.ID, failing, n=8, sampler=sampler, out=tmp_path)
+    assert sampler.told == [(list(ledger.TASKS), outcomes.counts().c.tolist(), [8] * 12)]
+
+
+def test_a_group_that_was_begun_keeps_its_temperature(ledger: ModuleType, tmp_path: Path) -> None:
+    class Drifting(Fake):
+        def temperatures(self, task_ids: Sequence[str]) -> Any:
+            return super().temperatures(task_ids) + len(self.told)
+
+    sampler = Drifting()
+    before = run(ledger.ID, RandomPolicy(), n=1, sampler=sampler, out=tmp_path)
+    after = run(ledger.ID, RandomPolicy(), n=2, sampler=sampler, out=tmp_path)
+    held = {row["task_id"]: row["temperature"] for row in before}
+    assert all(row["temperature"] == held[row["task_id"]] for row in after)
+
+
+def test_a_sampler_with_too_few_temperatures_is_refused(ledger: ModuleType) -> None:
+    class Short(Fake):
+        def temperatures(self, task_ids: Sequence[str]) -> Any:
+            return [1.0]
+
+    with pytest.raises(BadArgument, match="12 temperatures"):
+        run(ledger.ID, RandomPolicy(), sampler=Short())
+
+
+class Failing:
+    """Passes requests on until it has had enough."""
+
+    name = "failing"
+    form = "completion"
+    scripted = False
+
+    def __init__(self, inner: Any, after: int) -> None:
+        self.inner = inner
+        self.left = after
+        self.closed = False
+
+    async def generate(self, request: Request) -> Completion:
+        self.left -= 1
+        if self.left < 0:
+            raise ConnectionError("the server went away")
+        completion: Completion = await self.inner.generate(request)
+        return completion
+
+    def describe(self) -> dict[str, Any]:
+        return {}
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def test_a_policys_failure_stops_the_run_and_names_the_rollout(
+    ledger: ModuleType, tmp_path: Path
+) -> None:
+    policy = Failing(RandomPolicy(), after=30)
+    with pytest.raises(PolicyError, match=r"task 'ledger_\d+', rollout \d.*server went away"):
+        run(ledger.ID, policy, n=4, out=tmp_path, concurrency=5)
+    kept = Outcomes.load(tmp_path)
+    assert 0 < len(kept) < 48
+    assert len(said(tmp_path)) == len(kept)
+
+
+def test_what_a_failure_left_is_finished_by_the_same_call(
+    ledger: ModuleType, tmp_path: Path
+) -> None:
+    policy = Failing(RandomPolicy(), after=30)
+    with pytest.raises(PolicyError):
+        run(ledger.ID, policy, n=4, out=tmp_path, concurrency=5)
+    policy.left = 10**9
+    outcomes = run(ledger.ID, policy, n=4, out=tmp_path)
+    whole = run(ledger.ID, RandomPolicy(), n=4)
+    assert rows(outcomes) == rows(whole)
+
+
+def test_a_reply_of_the_wrong_kind_is_the_policys_fault(ledger: ModuleType) -> None:
+    class Mute(Failing):
+        async def generate(self, request: Request) -> Any:
+            return "bare text"
+
+    with pytest.raises(PolicyError, match="Completion, got str"):
+        run(ledger.ID, Mute(None, 1))
+
+
+def test_a_policy_that_was_given_stays_open(ledger: ModuleType) -> None:
+    policy = Failing(RandomPolicy(), after=10**9)
+    run(ledger.ID, policy)
+    assert not policy.closed
+
+
+def test_an_environments_fault_is_no_failed_rollout(
+    ledger: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Any, action: str) -> Any:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr(ledger.Ledger, "_act", broken)
+    with pytest.raises(RunError, match=r"environment failed in task 'ledger_0'.*oops"):
+        run(ledger.ID, RandomPolicy(), out=tmp_path)
+    assert len(Outcomes.load(tmp_path)) == 0
+
+
+def test_run_within_a_loop_points_to_its_sibling(ledger: ModuleType) -> None:
+    async def outer() -> Outcomes:
+        with pytest.raises(RunError, match="run_async"):
+            run(ledger.ID, RandomPolicy())
+        return await run_async(ledger.ID, RandomPolicy(), tasks=["ledger_1"])
+
+    assert len(asyncio.run(outer())) == 1
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "told"),
+    [
+        ({"n": 0}, "`n`"),
+        ({"n": 1.5}, "`n`"),
+        ({"concurrency": 0}, "`concurrency`"),
+        ({"max_requests": 0}, "`max_requests`"),
+        ({"seed": "x"}, "`seed`"),
+        ({"temperature": -1.0}, "`temperature`"),
+        ({"top_p": 0.0}, "`top_p`"),
+        ({"max_tokens": 0}, "`max_tokens`"),
+        ({"out": __file__}, "folder"),
+    ],
+)
+def test_arguments_out_of_range_are_refused(
+    ledger: ModuleType, kwargs: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(BadArgument, match=told):
+        run(ledger.ID, RandomPolicy(), **kwargs)
+
+
+def test_an_unknown_policy_is_named_with_the_nearest(ledger: ModuleType) -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'random'"):
+        run(ledger.ID, "randm")
+
+
+def test_a_callback_sees_every_rollout(ledger: ModuleType) -> None:
+    seen: list[tuple[int, int]] = []
+    run(ledger.ID, RandomPolicy(), progress=lambda state: seen.append((state.done, state.total)))
+    assert seen == [(done, 12) for done in range(1, 13)]
+
+
+def test_no_limit_of_requests_means_the_environments_own(ledger: ModuleType) -> None:
+    outcomes = run(ledger.ID, lambda _: "[deposit(amount=0)]", tasks=["ledger_0"])
+    assert next(iter(outcomes))["reason"] == "steps"
+    outcomes = run(ledger.ID, lambda _: "[deposit(amount=0)]", tasks=["ledger_0"], max_requests=3)
+    assert next(iter(outcomes))["reason"] == "max_requests"
+
+
+def test_sampling_fields_are_pinned() -> None:
+    assert Sampling().as_dict() == {"temperature": 1.0, "top_p": 1.0, "max_tokens": 512}
+
+
+def test_a_benchmark_runs_by_its_short_name() -> None:
+    for harness in ("light", "none"):
+        outcomes = run("BFCLv4", "scripted:narrow", tasks="mini", harness=harness)
+        assert outcomes.settings["harness"] == harness
+        assert 0 < sum(outcomes.column("success")) < len(outcomes)

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import gymnasium
+import pytest
+
+from agentenvs.errors import RunDamaged
+from agentenvs.harness import (
+    Completion,
+    Episode,
+    Outcomes,
+    OutcomeWriter,
+    conversation,
+    read_transcripts,
+    run,
+)
+from agentenvs.harness.outcomes import write_settings
+from agentenvs.harness.policies import RandomPolicy
+from agentenvs.harness.transcripts import TranscriptWriter
+
+
+def play(ledger: ModuleType, task: str, rollout: int, seed: int = 0) -> Episode:
+    episode = Episode(
+        gymnasium.make(ledger.ID), "none", form="completion", task=task, rollout=rollout, seed=seed
+    )
+    policy = RandomPolicy()
+    while episode.request is not None:
+        episode.respond(asyncio.run(policy.generate(episode.request)))
+    return episode
+
+
+def record(folder: Path, episodes: list[Episode], **kwargs: Any) -> TranscriptWriter:
+    write_settings(folder, {})
+    writer = TranscriptWriter(folder, **kwargs)
+    with OutcomeWriter(folder) as outcomes:
+        for episode in episodes:
+            writer.write(episode, 1.0)
+            outcomes.write(episode.task, episode.rollout, episode.success)
+    return writer
+
+
+def test_a_transcript_gives_back_the_conversation(ledger: ModuleType, tmp_path: Path) -> None:
+    episode = play(ledger, "ledger_1", 2, seed=5)
+    record(tmp_path, [episode]).close()
+    (row,) = read_transcripts(tmp_path)
+    assert conversation(row) == episode.messages
+    assert (row["task_id"], row["rollout"], row["seed"]) == ("ledger_1", 2, 5)
+    assert [step["text"] for step in row["steps"]] == [step.text for step in episode.steps]
+    assert row["steps"][-1]["parse"] == episode.steps[-1].parse
+
+
+def test_a_running_folder_can_be_read(ledger: ModuleType, tmp_path: Path) -> None:
+    writer = record(tmp_path, [play(ledger, "ledger_1", 0)])
+    assert [path.suffix for path in tmp_path.glob("transcripts-*")] == [".jsonl"]
+    assert len(list(read_transcripts(tmp_path))) == 1
+    writer.close()
+    assert [path.suffix for path in tmp_path.glob("transcripts-*")] == [".gz"]
+    assert len(list(read_transcripts(tmp_path))) == 1
+
+
+def test_full_segments_are_compressed_and_stand_alone(ledger: ModuleType, tmp_path: Path) -> None:
+    episodes = [play(ledger, "ledger_1", rollout) for rollout in range(9)]
+    record(tmp_path, episodes, segment_bytes=4000).close()
+    segments = sorted(tmp_path.glob("transcripts-*.jsonl.gz"))
+    assert len(segments) > 2
+    for segment in segments:
+        first = json.loads(gzip.decompress(segment.read_bytes()).splitlines()[0])
+        assert set(first) == {"text", "content"}
+    assert [row["rollout"] for row in read_transcripts(tmp_path)] == list(range(9))
+
+
+def test_a_system_text_is_kept_once_a_segment(ledger: ModuleType, tmp_path: Path) -> None:
+    record(tmp_path, [play(ledger, "ledger_1", rollout) for rollout in range(5)]).close()
+    (segment,) = tmp_path.glob("transcripts-*.jsonl.gz")
+    assert gzip.decompress(segment.read_bytes()).count(b"You keep a ledger.") == 1
+
+
+def test_what_a_kill_left_is_sealed_without_torn_and_unfinished_rows(
+    ledger: ModuleType, tmp_path: Path
+) -> None:
+    writer = record(tmp_path, [play(ledger, "ledger_1", 0)])
+    writer.write(play(ledger, "ledger_1", 1), 1.0)
+    (plain,) = tmp_path.glob("transcripts-*.jsonl")
+    with plain.open("ab") as file:
+        file.write(b'{"task_id": "ledger_1", "rol')
+    assert [row["rollout"] for row in read_transcripts(tmp_path)] == [0]
+    again = TranscriptWriter(tmp_path, Outcomes.load(tmp_path).keys())
+    assert not plain.exists()
+    (segment,) = tmp_path.glob("transcripts-*.jsonl.gz")
+    assert len(gzip.decompress(segment.read_bytes()).splitlines()) == 2
+    other = play(ledger, "ledger_1", 1, seed=8)
+    again.write(other, 1.0)
+    with OutcomeWriter(tmp_path) as outcomes:
+        outcomes.write("ledger_1", 1, other.success)
+    again.close()
+    assert [row["seed"] for row in read_transcripts(tmp_path)] == [0, 8]
+
+
+def test_a_kill_between_packing_and_removing_doubles_nothing(
+    ledger: ModuleType, tmp_path: Path
+) -> None:
+    writer = record(tmp_path, [play(ledger, "ledger_1", rollout) for rollout in range(3)])
+    (plain,) = tmp_path.glob("transcripts-*.jsonl")
+    content = plain.read_bytes()
+    writer.close()
+    plain.write_bytes(content)
+    assert len(list(read_transcripts(tmp_path))) == 3
+    TranscriptWriter(tmp_path, Outcomes.load(tmp_path).keys()).close()
+    assert len(list(read_transcripts(tmp_path))) == 3
+    assert not plain.exists()
+
+
+def test_half_a_packed_segment_is_left_aside(ledger: ModuleType, tmp_path: Path) -> None:
+    writer = record(tmp_path, [play(ledger, "ledger_1", 0)])
+    part = tmp_path / "transcripts-0000.jsonl.gz.999.part"
+    part.write_bytes(b"half")
+    assert len(list(read_transcripts(tmp_path))) == 1
+    writer.close()
+    TranscriptWriter(tmp_path, Outcomes.load(tmp_path).keys()).close()
+    assert not part.exists()
+
+
+def test_odd_characters_survive(ledger: ModuleType, tmp_path: Path) -> None:
+    text = "中 \ud800 \x00 \u2028 é"
+    episode = Episode(gymnasium.make(ledger.ID), form="completion", task="ledger_1")
+    episode.respond(Completion(text))
+    episode.respond(Completion(text))
+    record(tmp_path, [episode]).close()
+    (row,) = read_transcripts(tmp_path)
+    assert row["steps"][0]["text"] == text
+
+
+def test_a_damaged_segment_is_named(ledger: ModuleType, tmp_path: Path) -> None:
+    record(tmp_path, [play(ledger, "ledger_1", 0)]).close()
+    (segment,) = tmp_path.glob("transcripts-*.jsonl.gz")
+    segment.write_bytes(segment.read_bytes()[:-20])
+    with pytest.raises(RunDamaged, match=segment.name):
+        list(read_transcripts(tmp_path))
+
+
+def test_a_run_writes_a_transcript_for_each_outcome(ledger: ModuleType, tmp_path: Path) -> None:
+    outcomes = run(ledger.ID, RandomPolicy(), n=3, out=tmp_path)
+    rows = list(read_transcripts(tmp_path))
+    assert {(row["task_id"], row["rollout"]) for row in rows} == outcomes.keys()
+    assert len(rows) == len(outcomes)
