@@ -134,6 +134,11 @@ def _plain(value: Any) -> Any:
 
 
 def _relaxed(text: str, tools: Toolset) -> Parse:
+    if "#" in text and text.lstrip()[:1] == "[":
+        # Python ends a line there; a reply that reads as it stands needs no second opinion.
+        whole = _strict(text, tools)
+        if whole.calls:
+            return whole
     reader = Reader(text, tools)
     reader.run()
     reason = str(reader.trouble) if reader.trouble else ""

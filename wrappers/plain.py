@@ -85,7 +85,9 @@ def _item(scan: Scanner, tools: Toolset, at: int) -> tuple[list[ToolCall], bool,
         try:
             call, end = read_call(scan, tools, at)
         except Unreadable:
-            if name in tools or not text[:at].strip():
+            tight = text[match.end()] in "(（"
+            whole = not text[:at].strip() and text.rstrip().endswith(")")
+            if tight and (name in tools or whole):
                 raise
             return None
         return [call], False, end

@@ -51,7 +51,10 @@ def read_call(scan: Scanner, tools: Toolset, at: int) -> tuple[ToolCall, int]:
         raise Unreadable("syntax", f"{name!r} is no function")
     scan.charge(called.end() - at)
     values, named, end = _arguments(scan, called.end())
-    return bind(scan, tools, tools.resolve(name), values, named), end
+    resolved = tools.resolve(name)
+    if resolved != name:
+        scan.mend("namespace")
+    return bind(scan, tools, resolved, values, named), end
 
 
 def _arguments(scan: Scanner, at: int) -> tuple[list[Any], dict[str, Any], int]:

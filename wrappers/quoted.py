@@ -46,7 +46,7 @@ _SIMPLE = {
 }
 
 
-def find_close(text: str, start: int, *, key: bool) -> tuple[int, bool, bool]:
+def find_close(text: str, start: int, *, key: bool, json: bool) -> tuple[int, bool, bool]:
     """Find the quote that closes the string whose opening quote stands at `start`.
 
     A quote closes only where something that can follow a value follows it. Quotes inside
@@ -56,6 +56,7 @@ def find_close(text: str, start: int, *, key: bool) -> tuple[int, bool, bool]:
         text: the whole text.
         start: where the opening quote stands.
         key: the string may be a key, so a colon may follow it.
+        json: no string follows another directly, as in Python.
 
     Returns:
         The index of the closing quote, whether backslashes stand inside, and whether quotes
@@ -84,7 +85,8 @@ def find_close(text: str, start: int, *, key: bool) -> tuple[int, bool, bool]:
         after = blank.end() if blank else at + 1
         following = text[after] if after < size else ""
         before = text[at - 1] if at - 1 > start else ""
-        if _may_end(text, following, at, after, key) and not (
+        joins = not json or after > at + 1
+        if _may_end(text, following, at, after, key, joins) and not (
             pending and following in QUOTES and after == at + 1
         ):
             if pending:
@@ -101,7 +103,7 @@ def find_close(text: str, start: int, *, key: bool) -> tuple[int, bool, bool]:
         at += 1
 
 
-def _may_end(text: str, following: str, quote: int, after: int, key: bool) -> bool:
+def _may_end(text: str, following: str, quote: int, after: int, key: bool, joins: bool) -> bool:
     if not following or following in ",)]};，）】":
         return True
     if following in ":：":
@@ -109,7 +111,7 @@ def _may_end(text: str, following: str, quote: int, after: int, key: bool) -> bo
     if following == "#":
         return after > quote + 1
     if following in QUOTES:
-        return not text[after + 1 : after + 2].isalnum() or after > quote + 1
+        return joins or not text[after + 1 : after + 2].isalnum()
     return following == "<" and text.startswith(("<|", "</", "<｜"), after)
 
 

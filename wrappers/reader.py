@@ -69,6 +69,8 @@ class Reader:
         self._done = False
         self._dropped = False
         self._no_action_ahead = False
+        self._span = (0, 0)
+        self._beside: str | None = None
 
     def run(self) -> None:
         """Read the whole text."""
@@ -293,6 +295,7 @@ class Reader:
             self._say(at, at + 1)
             return at + 1
         self._add(calls, "pylist", marked=False)
+        self._span = (at, end)
         return end
 
     def _past_brackets(self, at: int) -> int:
@@ -325,9 +328,9 @@ class Reader:
                 raise Unreadable("cut", "the text ends inside an object")
             self._say(at, end)
             return end
-        if found[1]:
-            self._words.append(found[1])
+        self._beside = found[1] or self._beside
         self._add(found[0], "json", marked=found[1] is not None)
+        self._span = (at, end)
         return end
 
     def _fence(self, at: int) -> int:
@@ -392,7 +395,9 @@ class Reader:
             self.calls.extend(found.calls)
         if kept:
             self.form = kept[0].form
-            self.alone = len(self._found) == 1 and not words and not self._dropped
+            start, end = self._span
+            outside = self.text[:start] + self.text[end:]
+            self.alone = len(self._found) == 1 and (not outside or outside.isspace())
             if prose:
                 self.scan.mend("prose")
             if len(kept) > 1 and not marked:
@@ -403,7 +408,7 @@ class Reader:
         if self._dropped or (kept and self.trouble is not None):
             self.scan.mend("truncated")
         if kept:
-            self.content = words if prose else None
+            self.content = words if prose else self._beside
         else:
-            self.content = words
+            self.content = words or self._beside or ""
             self.silent = self.silent or (self._dropped and not words)

@@ -215,7 +215,7 @@ class Scanner:
                 self.charge(end - at)
                 return end, False, False
         try:
-            found = find_close(self.text, at, key=key)
+            found = find_close(self.text, at, key=key, json=self.json)
         except Unreadable:
             self.charge(self.size - at)
             raise
