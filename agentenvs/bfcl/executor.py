@@ -11,7 +11,7 @@ from typing import Any
 
 from agentenvs.bfcl.calls import call_text, read_call, rewritten
 from agentenvs.bfcl.clone import clone
-from agentenvs.bfcl.limits import BASE, EPISODE_TEXT, STEP_WORK, Costly, size_of
+from agentenvs.bfcl.limits import BASE, EPISODE_TEXT, NESTED_SIZE, STEP_WORK, Costly, size_of
 from agentenvs.bfcl.toolbox import ToolClass
 from agentenvs.core import Rules
 from agentenvs.syntax import CallNode, IndexNode, StrNode, UnreadableCall
@@ -186,15 +186,23 @@ class _Step:
             return {key: self._value(item) for key, item in value.items()}
         if kind is CallNode or kind is IndexNode or kind is StrNode:
             found = self._nested(value)
-            size = size_of(found, min(self.left, EPISODE_TEXT) // 4)
-            self._pay_text(size)
+            self._pay_text(self._size(found))
             return clone(found, {})
         return value
+
+    def _size(self, value: Any) -> int:
+        """Return the size of a nested call's value, and pay for measuring it in vain."""
+        limit = min(self.left, NESTED_SIZE)
+        try:
+            return size_of(value, limit)
+        except Costly:
+            self.left -= limit
+            raise
 
     def _nested(self, node: Any) -> Any:
         if isinstance(node, StrNode):
             found = self._nested(node.value)
-            size_of(found, min(self.left, EPISODE_TEXT) // 4)
+            self._pay(self._size(found))
             return str(found)
         if isinstance(node, IndexNode):
             return self._nested(node.call)[node.key]

@@ -11,12 +11,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["EPISODE_TEXT", "STEP_WORK", "Costly", "Rule", "rules_of", "size_of"]
+__all__ = ["EPISODE_TEXT", "NESTED_SIZE", "STEP_WORK", "Costly", "Rule", "rules_of", "size_of"]
 
 #: units of work of one step
 STEP_WORK = 1_000_000
 #: characters of call text in one episode
 EPISODE_TEXT = 300_000
+#: the largest value of a nested call, as `size_of` counts
+NESTED_SIZE = 100_000
 #: units of any call
 BASE = 150
 MAX_PRECISION = 1_000
@@ -43,7 +45,7 @@ def rules_of(class_name: str) -> Mapping[str, Rule]:
 
 
 def size_of(value: Any, limit: int) -> int:
-    """Return the characters and entries in a value, shared parts counted each time.
+    """Return characters plus 30 an entry of a value, shared parts counted each time.
 
     Raises:
         Costly: there are more than `limit`, or the value is nested deeper than 100.
@@ -52,7 +54,7 @@ def size_of(value: Any, limit: int) -> int:
     pending = [(value, 0)]
     while pending:
         item, depth = pending.pop()
-        total += len(item) + 1 if isinstance(item, str) else 10
+        total += 30 + (len(item) if isinstance(item, str) else 0)
         if isinstance(item, int):
             total += item.bit_length() // 8
         if total > limit or depth > MAX_LEVELS:
@@ -77,19 +79,18 @@ def _power(instance: Any, given: Mapping[str, Any]) -> int:
 
 def _precision(instance: Any, given: Mapping[str, Any]) -> int:
     precision = given.get("precision")
-    if isinstance(precision, int | float) and abs(precision) > MAX_PRECISION:
-        raise Costly(f"the precision is over {MAX_PRECISION} digits")
+    work = 2_000
+    if isinstance(precision, int | float) and not math.isnan(precision):
+        if abs(precision) > MAX_PRECISION:
+            raise Costly(f"the precision is over {MAX_PRECISION} digits")
+        work += 100 * int(abs(precision))
     for name in ("value", "base", "number"):
         value = given.get(name)
         if isinstance(value, str) and (len(value) > 40 or _EXPONENT.search(value)):
             raise Costly(f"{name} is not a plain number")
         if isinstance(value, int) and value.bit_length() > MAX_BITS:
             raise Costly(f"{name} has more than {MAX_BITS} bits")
-    return 2_000 + 100 * int(min(abs(precision), MAX_PRECISION)) if _finite(precision) else 2_000
-
-
-def _finite(value: Any) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
+    return work
 
 
 def _rounding(instance: Any, given: Mapping[str, Any]) -> int:

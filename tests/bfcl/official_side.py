@@ -26,8 +26,8 @@ def main() -> None:
     stub("bfcl_eval.utils")
     retries = ("retry", "retry_if_exception_message", "retry_if_exception_type")
     stub("tenacity", wait_random_exponential=nothing, **dict.fromkeys(retries, nothing))
-    from bfcl_eval.eval_checker.multi_turn_eval import multi_turn_checker, multi_turn_utils
     from bfcl_eval.constants.default_prompts import DEFAULT_SYSTEM_PROMPT_FORMAT
+    from bfcl_eval.eval_checker.multi_turn_eval import multi_turn_checker, multi_turn_utils
     from bfcl_eval.model_handler.utils import (
         default_decode_execute_prompting,
         formulate_system_prompt,
