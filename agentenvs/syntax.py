@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 MAX_TEXT = 100_000
-MAX_TOKENS = 10_000
+MAX_TOKENS = 6_000
 MAX_BITS = 13_000
 _SHORT = 2_000
 _TOKEN = re.compile(

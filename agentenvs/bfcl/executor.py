@@ -11,7 +11,15 @@ from typing import Any
 
 from agentenvs.bfcl.calls import call_text, read_call, rewritten
 from agentenvs.bfcl.clone import clone
-from agentenvs.bfcl.limits import BASE, EPISODE_TEXT, NESTED_SIZE, STEP_WORK, Costly, size_of
+from agentenvs.bfcl.limits import (
+    BASE,
+    EPISODE_TEXT,
+    NESTED_SIZE,
+    REFUSAL,
+    STEP_WORK,
+    Costly,
+    size_of,
+)
 from agentenvs.bfcl.toolbox import ToolClass
 from agentenvs.core import Rules
 from agentenvs.syntax import CallNode, IndexNode, StrNode, UnreadableCall
@@ -103,6 +111,7 @@ class _Step:
         return text
 
     def _outcome(self, call: str | CallNode) -> Any:
+        self._pay(0)
         official = self.world.rules == "official"
         if isinstance(call, CallNode):
             text = call_text(call.name, dict(call.kwargs), call.args)
@@ -143,9 +152,9 @@ class _Step:
         self._pay(length)
 
     def _pay(self, work: int) -> None:
-        if work > self.left:
-            raise Costly("this step does too much")
         self.left -= work
+        if self.left < 0:
+            raise Costly("this step does too much")
 
     def _dispatch(self, node: CallNode) -> Any:
         world = self.world
@@ -171,7 +180,11 @@ class _Step:
         if function.rule is not None:
             given = dict(zip(function.parameters, args, strict=False))
             given.update(kwargs)
-            work += function.rule(instance, given)
+            try:
+                work += function.rule(instance, given)
+            except Costly:
+                self.left -= REFUSAL
+                raise
         self._pay(work)
         return getattr(instance, name)(*args, **kwargs)
 

@@ -11,16 +11,27 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["EPISODE_TEXT", "NESTED_SIZE", "STEP_WORK", "Costly", "Rule", "rules_of", "size_of"]
+__all__ = [
+    "EPISODE_TEXT",
+    "NESTED_SIZE",
+    "REFUSAL",
+    "STEP_WORK",
+    "Costly",
+    "Rule",
+    "rules_of",
+    "size_of",
+]
 
 #: units of work of one step
-STEP_WORK = 1_000_000
+STEP_WORK = 600_000
 #: characters of call text in one episode
 EPISODE_TEXT = 300_000
 #: the largest value of a nested call, as `size_of` counts
 NESTED_SIZE = 100_000
 #: units of any call
 BASE = 150
+#: units of finding out that a call has no useful bound
+REFUSAL = 50_000
 MAX_PRECISION = 1_000
 MAX_BITS = 20_000
 MAX_LEVELS = 100
