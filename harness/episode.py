@@ -186,12 +186,12 @@ class Episode:
         if len(self.steps) == self.max_requests:
             self._end(False, 0.0, "max_requests")
             return
-        said: list[Message] = [{"role": "assistant", "content": text}, *news]
+        own: Message = {"role": "assistant", "content": text}
         if self.form == "chat":
-            self._chat += as_chat(said)
+            self._chat += as_chat([own, *news])
         else:
             block = self.prompt.block
-            self._text += "".join([block(message) for message in said])
+            self._text = "".join([self._text, block(own), *map(block, news)])
         self.request = self._ask()
 
     def _end(self, success: bool, score: float, reason: str) -> None:
