@@ -75,8 +75,9 @@ def read_element(scan: Scanner, tools: Toolset, match: re.Match[str]) -> tuple[T
     if match["child"] and not _PARAMETER.match(scan.text, inside):
         return _children(scan, tools, name, inside)
     arguments: dict[str, Any] = {}
+    wraps = match["eq"] is None
     while True:
-        wrap = _WRAP.match(scan.text, at)
+        wrap = _WRAP.match(scan.text, at) if wraps else None
         if wrap is not None:
             at = wrap.end()
         found = _PARAMETER.match(scan.text, at)
@@ -93,6 +94,9 @@ def read_element(scan: Scanner, tools: Toolset, match: re.Match[str]) -> tuple[T
 
 
 def _close(scan: Scanner, at: int) -> int:
+    close = _CLOSE.match(scan.text, at)
+    if close is not None:
+        return close.end()
     wrap = _WRAP.match(scan.text, at)
     at = wrap.end() if wrap else at
     close = _CLOSE.match(scan.text, at)
@@ -108,7 +112,8 @@ def _close(scan: Scanner, at: int) -> int:
 def _value(
     scan: Scanner, tools: Toolset, name: str, key: str, found: re.Match[str]
 ) -> tuple[Any, int]:
-    attributes = {k: d or s for k, d, s in _ATTRIBUTE.findall(found["rest"] or "")}
+    rest = found["rest"]
+    attributes = {k: d or s for k, d, s in _ATTRIBUTE.findall(rest)} if rest else {}
     if found["void"]:
         text, end = attributes.get("value", ""), found.end()
     else:
@@ -141,7 +146,8 @@ def _text_until_close(
     scan.charge((at if first else scan.size) - start)
     limit = first.start() if first else scan.size
     end, after = limit, first.end() if first else -1
-    for forgotten in _NEXT_PARAMETER.finditer(text, start, limit):
+    nested = text.find("<", start, limit) >= 0
+    for forgotten in _NEXT_PARAMETER.finditer(text, start, limit) if nested else ():
         other = forgotten[1]
         if other != key and other in tools.parameters(name):
             end = after = forgotten.start()

@@ -171,6 +171,9 @@ def _same_strictly(text: str, tools: Toolset, reader: Reader, repairs: list[str]
     if reader.form == "pylist" and not _UNUSUAL.search(text):
         names = (name for call in reader.calls for name in (call.name, *call.arguments))
         return len(reader.calls) <= MAX_CALLS and not any(map(keyword.iskeyword, names))
+    if reader.form == "json":
+        action = read_json_action(text)
+        return action is not None and list(action.calls) == reader.calls
     action, _ = _strict_action(text, tools)
     if action is None or action.status != "calls":
         return False

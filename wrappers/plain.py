@@ -86,7 +86,7 @@ def _item(scan: Scanner, tools: Toolset, at: int) -> tuple[list[ToolCall], bool,
             call, end = read_call(scan, tools, at)
         except Unreadable:
             tight = text[match.end()] in "(（"
-            whole = not text[:at].strip() and text.rstrip().endswith(")")
+            whole = scan.last == ")" and at < 64 and not text[:at].strip()
             if tight and (name in tools or whole):
                 raise
             return None

@@ -20,17 +20,23 @@ from agentenvs.wrappers.triggers import (
     ACTION_LABEL,
     CALL_JSON,
     FENCE,
+    INLINE,
     LINE_END,
     MARK_KINDS,
     OPEN_FENCES,
     OWN_FENCES,
     OWN_TURN,
     THOUGHT_CLOSERS,
-    TRIGGER,
+    next_trigger,
 )
 from agentenvs.wrappers.trouble import Unreadable
 
 __all__ = ["Reader"]
+
+
+_SPOKEN = re.compile(r"[^\W_]")
+#: reading on after these would only cost more of the same
+_HOPELESS = frozenset({"too_large", "too_deep"})
 
 
 @dataclass(slots=True)
@@ -77,7 +83,7 @@ class Reader:
         at = 0
         size = len(self.text)
         while not self._done and at < size:
-            match = TRIGGER.search(self.text, at)
+            match = next_trigger(self.text, at)
             if match is None:
                 self._say(at, size)
                 break
@@ -185,7 +191,7 @@ class Reader:
     def _opener(self, mark: str, at: int) -> int:
         calls, read, end = read_body(self.scan, self.tools, at)
         if not read:
-            following = TRIGGER.match(self.text, end)
+            following = INLINE.match(self.text, end)
             if following is None or following.lastgroup not in ("mark", "element", "channel"):
                 raise Unreadable("no_call", f"nothing that reads behind {mark}")
             return end
@@ -257,7 +263,7 @@ class Reader:
         try:
             found = read_line(self.scan, self.tools, start)
         except Unreadable as trouble:
-            if trouble.kind in ("cut", "too_large", "too_deep") or self._is_attempt(start):
+            if trouble.kind == "cut" or trouble.kind in _HOPELESS or self._is_attempt(start):
                 raise
             found = None
         if found is None:
@@ -284,12 +290,9 @@ class Reader:
         try:
             calls, end = read_call_list(self.scan, self.tools, at)
         except Unreadable as trouble:
-            whole = not self._begun() and (
-                trouble.kind in ("cut", "too_deep", "too_large")
-                or self.text.rstrip().endswith(("]", ")"))
-            )
+            whole = not self._begun() and (trouble.kind == "cut" or self.scan.last in ("]", ")"))
             called = trouble.kind != "not_called" and known
-            if whole or called or trouble.kind == "too_large":
+            if whole or called or trouble.kind in _HOPELESS:
                 raise
             self.scan.repairs = before
             self._say(at, at + 1)
@@ -316,8 +319,8 @@ class Reader:
             self._done = True
             return at
         except Unreadable as trouble:
-            begins = not self._begun() and self.text.rstrip().endswith(("}", "]"))
-            if likely or begins or trouble.kind == "too_large":
+            begins = not self._begun() and self.scan.last in ("}", "]")
+            if likely or begins or trouble.kind in _HOPELESS:
                 raise
             self.scan.repairs = before
             self._say(at, at + 1)
@@ -370,7 +373,7 @@ class Reader:
     def _fenced_attempt(self, start: int, trouble: Unreadable) -> bool:
         if trouble.kind == "no_call":
             return False
-        if trouble.kind in ("too_large", "too_deep") or CALL_JSON.match(self.text, start):
+        if trouble.kind in _HOPELESS or CALL_JSON.match(self.text, start):
             return True
         name = NAME.match(self.text, self._past_brackets(start))
         return name is not None and self.tools.resolve(name.group()) in self.tools
@@ -385,7 +388,7 @@ class Reader:
     def _finish(self) -> None:
         words = "".join(self._words).strip()
         marked = any(found.marked for found in self._found)
-        prose = any(char.isalnum() for char in words)
+        prose = _SPOKEN.search(words) is not None
         kept = []
         for found in self._found:
             known = any(call.name in self.tools for call in found.calls)

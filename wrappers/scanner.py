@@ -26,6 +26,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(
     r"[+-]?[ ]?(?:0[xXoObB][\da-fA-F_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?)"
 )
+_EXPONENT = re.compile(r"\d[eE]\+?\d\d\d|\d{300}")
 _KEY = re.compile(r"[^\W\d][\w-]*(?=\s*[:=：])")
 _LITERALS = {
     "True": True,
@@ -40,6 +41,9 @@ _FOREIGN_LITERALS = frozenset({"true", "false", "null"})
 _TURN_MARKS = ("</", "<|", "<｜")
 #: string delimiters of FunctionGemma and Gemma 4, which have no escapes
 _DELIMITERS = ("<escape>", '<|"|>')
+
+
+_WINDOW = 8_192
 
 
 def _refuse_constant(name: str) -> float:
@@ -63,9 +67,11 @@ class Scanner:
         open: containers that the end of the text left open, innermost first; they are kept
             so that a caller can tell a forgotten bracket from a value that was cut.
         spent: characters read so far, failed attempts included.
+        json: whether JSON's rules hold, for escapes say, instead of Python's.
+        last: the last character that is no blank.
     """
 
-    __slots__ = ("_budget", "json", "open", "repairs", "size", "spent", "text")
+    __slots__ = ("_budget", "json", "last", "open", "repairs", "size", "spent", "text")
 
     def __init__(self, text: str, room: int = 0) -> None:
         self.text = text
@@ -74,6 +80,8 @@ class Scanner:
         self.open: list[Any] = []
         self.spent = 0
         self.json = False
+        stripped = text.rstrip()
+        self.last = stripped[-1:]
         self._budget = 32 * self.size + 4096 + room
 
     def mend(self, repair: str) -> None:
@@ -119,26 +127,52 @@ class Scanner:
             self.mend("brackets")
             after = self.skip(end)
             return value, after + 1 if self.text.startswith("}", after) else end
-        try:
-            value, end = _DECODER.raw_decode(self.text, at)
-        except json.JSONDecodeError as error:
-            unclosed = error.msg.startswith("Unterminated")
-            self.charge(self.size - at if unclosed else max(1, error.pos - at))
-        except (ValueError, RecursionError):
-            self.charge(MAX_DEPTH)
-        else:
-            self.charge(end - at)
-            brackets = self.text.count("[", at, end) + self.text.count("{", at, end)
-            if brackets <= MAX_NESTING or not _too_deep(value):
-                if not _has_infinity(self.text, at, end, value):
-                    return value, end
-            else:
-                raise Unreadable("too_deep", f"nested deeper than {MAX_NESTING}")
+        read = self._strict_json(at)
+        if read is not None:
+            return read
         self.json = True
         try:
             return self.value(at, 0)
         finally:
             self.json = False
+
+    def _strict_json(self, at: int) -> tuple[Any, int] | None:
+        # An error costs the decoder a count of all lines before it, hence the window.
+        window = self.text if at < _WINDOW else self.text[at : at + _WINDOW]
+        start = at if window is self.text else 0
+        try:
+            value, end = _DECODER.raw_decode(window, start)
+        except json.JSONDecodeError as error:
+            unclosed = error.msg.startswith("Unterminated")
+            if window is not self.text and (unclosed or error.pos + 16 > len(window)):
+                return self._decoded(at)
+            self.charge(self.size - at if unclosed else max(1, error.pos - start))
+            return None
+        except (ValueError, RecursionError):
+            self.charge(2_000)
+            return None
+        return self._accept(value, at, end - start + at)
+
+    def _decoded(self, at: int) -> tuple[Any, int] | None:
+        try:
+            value, end = _DECODER.raw_decode(self.text, at)
+        except json.JSONDecodeError as error:
+            unclosed = error.msg.startswith("Unterminated")
+            self.charge(self.size - at if unclosed else max(_WINDOW, error.pos - at))
+            return None
+        except (ValueError, RecursionError):
+            self.charge(2_000)
+            return None
+        return self._accept(value, at, end)
+
+    def _accept(self, value: Any, at: int, end: int) -> tuple[Any, int] | None:
+        self.charge(end - at)
+        brackets = self.text.count("[", at, end) + self.text.count("{", at, end)
+        if brackets > MAX_NESTING and _too_deep(value):
+            raise Unreadable("too_deep", f"nested deeper than {MAX_NESTING}")
+        if _has_infinity(self.text, at, end, value):
+            return None
+        return value, end
 
     def value(self, at: int, depth: int, *, key: bool = False) -> tuple[Any, int]:
         """Read one literal.
@@ -408,7 +442,7 @@ def _too_deep(value: Any) -> bool:
 
 def _has_infinity(text: str, at: int, end: int, value: Any) -> bool:
     """Whether a number overflowed, which JSON's reader turns into infinity without a word."""
-    if "e" not in text[at:end].lower() and end - at < 300:
+    if not _EXPONENT.search(text, at, end):
         return False
     stack = [value]
     while stack:

@@ -37,13 +37,14 @@ class Toolset(Shared):
         BadArgument: one of them is neither.
     """
 
-    __slots__ = ("_parameters", "_tools")
+    __slots__ = ("_kinds", "_parameters", "_tools")
 
     def __init__(self, tools: Iterable[Tool | Mapping[str, Any]]) -> None:
         if isinstance(tools, str | bytes | Mapping):
             raise BadArgument(f"Expected `tools` to be a list of tools, got {type(tools)}.")
         self._tools = {tool.name: tool for tool in map(Tool.of, tools)}
         self._parameters: dict[str, dict[str, Any]] = {}
+        self._kinds: dict[tuple[str, str], frozenset[str]] = {}
 
     def __contains__(self, name: object) -> bool:
         return name in self._tools
@@ -94,8 +95,13 @@ class Toolset(Shared):
 
     def kinds(self, name: str, parameter: str) -> frozenset[str]:
         """Return the JSON types that a parameter admits; empty where the schema has none."""
-        schema = self.parameters(name).get(parameter)
-        return frozenset(_kinds(schema, 0))
+        found = self._kinds.get((name, parameter))
+        if found is None:
+            schema = self.parameters(name).get(parameter)
+            found = frozenset(_kinds(schema, 0))
+            if schema is not None:
+                self._kinds[name, parameter] = found
+        return found
 
     def is_kind(self, name: str, parameter: str, kind: str) -> bool:
         """Return whether the schema names `kind` for the parameter."""

@@ -1,4 +1,4 @@
-"""Where reading may begin: one pattern for every mark, label, bracket and line of a reply."""
+"""Where reading may begin: patterns for every mark, label, bracket and line of a reply."""
 
 # ruff: noqa: RUF001 - models write full-width marks
 
@@ -12,13 +12,16 @@ __all__ = [
     "ACTION_LABEL",
     "CALL_JSON",
     "FENCE",
+    "HEAD",
+    "INLINE",
+    "LINE",
     "LINE_END",
     "MARK_KINDS",
     "OPEN_FENCES",
     "OWN_FENCES",
     "OWN_TURN",
     "THOUGHT_CLOSERS",
-    "TRIGGER",
+    "next_trigger",
 ]
 
 THOUGHT_CLOSERS = {closer: opener for opener, closer in THOUGHTS.items()}
@@ -34,6 +37,7 @@ _MARKS = "|".join(
     re.escape(mark) + (r"(?=\s*\[)" if mark == "functools" else "")
     for mark in sorted(MARK_KINDS, key=len, reverse=True)
 )
+_STRIPPED_CHANNEL = r"(?:assistant)?(?:commentary|analysis)[ ]to=|assistantfinal"
 _LABELS = (
     r"(?P<stop>Observations?|OBSERVATION|User|USER|Human|HUMAN|Environment"
     r"|(?:Tool|Function)[ _](?:Response|Result|Output|Message)s?|用户|观察)"
@@ -43,12 +47,11 @@ _LABELS = (
     r"|(?P<muse>Thoughts?|THOUGHT|Reasoning)"
     r"|(?P<self>Assistant|ASSISTANT|AI|Bot)"
 )
-TRIGGER = re.compile(
+#: one character or word with which a trigger inside a line can begin, or the end of a line
+HEAD = re.compile(r"[<\[{`✿◁\n]|functools|assistant|commentary|analysis")
+INLINE = re.compile(
     rf"(?P<mark>{_MARKS})"
-    r"|(?P<channel><\|channel\|>|<\|start\|>|(?:assistant)?(?:commentary|analysis)[ ]to="
-    r"|assistantfinal)"
-    rf"|^[ \t]*[*_#>]{{0,4}}[ ]?(?P<label>{_LABELS})(?:[ ]\d{{1,3}})?[*_]{{0,2}}[ \t]?[:：]"
-    r"[*_]{0,2}"
+    rf"|(?P<channel><\|channel\|>|<\|start\|>|{_STRIPPED_CHANNEL})"
     r"|(?P<qwen>✿FUNCTION✿[ \t]*[:：])"
     r"|(?P<element><(?:[｜|]DSML[｜|]|antml:|minimax:|steptml:|seed:)?"
     r"(?:function|invoke|tool|tool_use|call|use_mcp_tool)(?=[=\s>]))"
@@ -56,9 +59,14 @@ TRIGGER = re.compile(
     r"|(?P<result>\[\s*\{\s*['\"]role['\"]\s*:\s*['\"](?:tool|user|system|function|ipython)['\"])"
     r"|(?P<json>\{)"
     r"|(?P<list>\[(?=\s*[^\W\d\s]|\s*[\[\]{\"'“(]))"
-    r"|^(?![ \t]*```)(?P<line>[^\w\n\[{<]{0,12}(?:\d{1,3}[.):])?[^\w\n\[{<]{0,6}"
-    r"[^\W\d][\w.\- =:：]{0,100}[*_`]{0,3}[ ]?[(（\[])",
-    re.MULTILINE,
+)
+#: what can be meant only at the start of a line
+LINE = re.compile(
+    rf"[ \t]*[*_#>]{{0,4}}[ ]?(?P<label>{_LABELS})(?:[ ]\d{{1,3}})?[*_]{{0,2}}[ \t]?[:：]"
+    r"[*_]{0,2}"
+    rf"|(?![ \t]*```|functools\s*\[|{_STRIPPED_CHANNEL})"
+    r"(?P<line>[^\w\n\[{<]{0,12}(?:\d{1,3}[.):])?[^\w\n\[{<]{0,6}"
+    r"[^\W\d][\w.\- =:：]{0,100}[*_`]{0,3}[ ]?[(（\[])"
 )
 OWN_TURN = re.compile(
     r"<\|im_start\|>assistant\n?|<\|start_header_id\|>assistant<\|end_header_id\|>\s*|"
@@ -76,3 +84,24 @@ OPEN_FENCES = OWN_FENCES | frozenset(
     {"", "json", "json5", "jsonc", "python", "py", "python3", "pythonic", "xml", "text", "txt"}
     | {"plaintext", "plain", "javascript", "js"}
 )
+
+
+def next_trigger(text: str, at: int) -> re.Match[str] | None:
+    """Return the first match of `INLINE`, or of `LINE` at the start of a line, from `at` on."""
+    if at == 0 or text[at - 1] == "\n":
+        match = LINE.match(text, at)
+        if match is not None:
+            return match
+    while True:
+        head = HEAD.search(text, at)
+        if head is None:
+            return None
+        at = head.start()
+        if text[at] == "\n":
+            at += 1
+            match = LINE.match(text, at)
+        else:
+            match = INLINE.match(text, at)
+            at += 1
+        if match is not None:
+            return match
