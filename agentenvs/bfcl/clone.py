@@ -8,7 +8,7 @@ import functools
 import random
 from typing import Any
 
-__all__ = ["LazyRandom", "clone", "prepared"]
+__all__ = ["LazyRandom", "clone", "separated"]
 
 _ATOMS = frozenset(
     {int, float, str, bool, type(None), bytes, complex, datetime.datetime, type(...)}
@@ -51,13 +51,20 @@ class LazyRandom:
         return LazyRandom(self._state, own)
 
 
-def prepared(instance: Any) -> Any:
-    """Make a freshly loaded simulator independent of its module, and cheap to copy."""
-    own = clone(instance, {})
-    for name, value in vars(own).items():
+def separated(instance: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a fresh simulator's attributes: those that copies may share, and the others.
+
+    The others are copies already, independent of the simulator's module and cheap to copy.
+    """
+    shared, others = {}, {}
+    for name, value in vars(instance).items():
         if type(value) is random.Random:
-            setattr(own, name, LazyRandom(value.getstate()))
-    return own
+            others[name] = LazyRandom(value.getstate())
+        elif type(value) in _ATOMS:
+            shared[name] = value
+        else:
+            others[name] = value
+    return shared, clone(others, {})
 
 
 def clone(value: Any, memo: dict[int, Any]) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from agentenvs.bfcl.calls import call_text, read_call, rewritten
+from agentenvs.bfcl.calls import call_text, read_call, read_plain, rewritten
 from agentenvs.bfcl.clone import clone
 from agentenvs.bfcl.limits import (
     BASE,
@@ -119,27 +119,31 @@ class _Step:
                 call = text
             else:
                 self._pay_text(len(text))
-                return self._dispatch(call)
+                return self._node(call)
         self._pay_text(len(call))
+        if not official or call.count("(") == 1:
+            plain = read_plain(call)
+            if plain is not None and plain[0] in self.allowed:
+                return self._dispatch(*plain)
+        return self._node(self._read(call, official))
+
+    def _read(self, call: str, official: bool) -> CallNode:
+        """Read a call that is not of the plain shape, or not of a known function."""
         if official:
-            first = call.find("(")
-            if call.count("(") != 1 or call[first - 1 : first].isspace():
-                call = rewritten(call, self._instance_name)
+            call = rewritten(call, self._instance_name)
             head = call.split("(", 1)[0]
             if "." in head:
                 head = head.split(".")[1]
             if head in _FORBIDDEN:
                 raise UnreadableCall(f"Function call {head} is not allowed.")
         try:
-            node = read_call(call, nested=official)
+            return read_call(call, nested=official)
         except UnreadableCall as problem:
-            if problem.python:
-                raise
             name = call.split("(", 1)[0].strip()
-            if name.isidentifier() and name not in self.allowed:
-                raise UnreadableCall(f"name {name!r} is not defined") from None
-            raise
-        return self._dispatch(node)
+            known = not name.isidentifier() or name in self.allowed
+            if problem.python or known:
+                raise
+            raise UnreadableCall(f"name {name!r} is not defined") from None
 
     def _instance_name(self, function: str) -> str | None:
         owner = self.world.owners.get(function)
@@ -156,23 +160,27 @@ class _Step:
         if self.left < 0:
             raise Costly("this step does too much")
 
-    def _dispatch(self, node: CallNode) -> Any:
-        world = self.world
+    def _node(self, node: CallNode) -> Any:
+        """Carry out a call that may hold nested ones, the function looked up first."""
         name = node.name
-        owner = world.owners.get(name)
-        if owner is None and "." in name:
+        if "." in name:
             prefix, _, last = name.rpartition(".")
-            owner = world.owners.get(last)
-            if owner is not None and prefix == world.official_name(owner):
-                name = last
-            else:
-                name, owner = name.split(".", 1)[0], None
-        if owner is None or name not in self.allowed:
+            owner = self.world.owners.get(last)
+            official = owner is not None and prefix == self.world.official_name(owner)
+            name = last if official else name.split(".", 1)[0]
+            if not official:
+                raise UnreadableCall(f"name {name!r} is not defined")
+        if name not in self.allowed:
             raise UnreadableCall(f"name {name!r} is not defined")
+        args = [self._value(value) for value in node.args]
+        return self._dispatch(name, args, {key: self._value(item) for key, item in node.kwargs})
+
+    def _dispatch(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Carry out a call of a function on offer; the values are taken over."""
+        world = self.world
+        owner = world.owners[name]
         instance = world.instances[owner]
         function = world.classes[owner].functions[name]
-        args = [self._value(value) for value in node.args]
-        kwargs = {key: self._value(value) for key, value in node.kwargs}
         for position, parameter, kind in function.fresh:
             if position >= len(args) and parameter not in kwargs:
                 kwargs[parameter] = kind()
@@ -219,7 +227,7 @@ class _Step:
             return str(found)
         if isinstance(node, IndexNode):
             return self._nested(node.call)[node.key]
-        return self._dispatch(node)
+        return self._node(node)
 
 
 def result_text(value: Any) -> str:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from agentenvs.bfcl.clone import clone, prepared
+from agentenvs.bfcl.clone import clone, separated
 from agentenvs.bfcl.executor import World
 from agentenvs.bfcl.toolbox import ToolClass, official_class, plain_class
 from agentenvs.core import Rules, Shared
@@ -107,16 +107,24 @@ class Task(Shared):
         return tuple(frozenset(names) for names in self.offers)
 
     @functools.cached_property
-    def _templates(self) -> dict[str, Any]:
+    def _first_state(self) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+        """Class name -> attributes that copies share, and those that are copied."""
         long_context = "long_context" in self.id
-        return {
-            name: prepared(item.new(clone(self._config.get(name, {}), {}), long_context))
-            for name, item in self.classes.items()
-        }
+        first = {}
+        for name, item in self.classes.items():
+            scenario = clone(self._config.get(name, {}), {})
+            first[name] = separated(item.new(scenario, long_context))
+        return first
 
     def world(self, rules: Rules, label: str = "model") -> World:
         """Return the task's world in its first state, independent of every other one."""
-        instances = clone(self._templates, {})
+        instances = {}
+        for name, (shared, copied) in self._first_state.items():
+            kind: Any = self.classes[name].type
+            instances[name] = instance = kind.__new__(kind)
+            state = instance.__dict__
+            state.update(shared)
+            state.update(clone(copied, {}))
         return World(self.classes, self.owners, instances, rules, f"{label}_{self.id}")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentenvs.bfcl.clone import LazyRandom, clone, prepared
+from agentenvs.bfcl.clone import LazyRandom, clone, separated
 
 values: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -76,14 +76,18 @@ def test_lazy_generator_draws_what_the_generator_draws() -> None:
     assert untouched.randint(0, 10**9) == first[0]
 
 
-def test_prepared_replaces_generators() -> None:
+def test_separated_is_independent_of_the_instance() -> None:
     class World:
         def __init__(self) -> None:
             self._random = random.Random(7)
             self.cards = {"a": 1}
+            self.same = self.cards
+            self.name = "x"
 
-    shared = World()
-    own = prepared(shared)
-    assert own._random.random() == random.Random(7).random()
-    own.cards["a"] = 2
-    assert shared.cards == {"a": 1}
+    world = World()
+    shared, copied = separated(world)
+    assert shared == {"name": "x"}
+    assert copied["_random"].random() == random.Random(7).random()
+    assert copied["cards"] is copied["same"]
+    copied["cards"]["a"] = 2
+    assert world.cards == {"a": 1}
