@@ -20,7 +20,7 @@ _SEPARATOR = re.compile(
     r"\s*(?:\[ARGS\]|\[CALL_ID\][\w\-]{0,64}|<\|constrain\|>|<\|message\|>"
     r"|<[|｜]tool[▁_]sep[|｜]>|<\|tool_call_argument_begin\|>|(?:json|code)(?=\s*(?:<\||\{)))"
 )
-_FENCE = re.compile(r"\s*```[ \t]*[\w+\-]{0,24}[ \t]*(?:\n|(?=[\[{]))")
+_FENCE = re.compile(r"\s*```[ \t\r]*[\w+\-]{0,24}[ \t\r]*(?:\n|(?=[\[{]))")
 _FENCE_END = re.compile(r"\s*```")
 _JSON_START = re.compile(r"\{|\[\s*(?:\{|\[\s*\{|[\"'“]|\])")
 _NAME_CLOSE = re.compile(r"\s*(?:</tool_call>|</function_call>|<arg_key>)")
@@ -29,7 +29,7 @@ _GOES_ON = re.compile(
     r"|call:"
 )
 _LIST_OF_CALLS = re.compile(r"[\[(]\s*[^\W\d][\w.\-]*\s?[(（]")
-_CALLED = re.compile(r"[ \t]*[(（]")
+_CALLED = re.compile(r"[ \t\r]*[(（]")
 _PRINT = re.compile(r"print\s*\(\s*(?=[^\W\d][\w.]*\s*\()")
 _PRINT_NAME = re.compile(r"print\s*\(\s*[^\W\d]\w*\s*\)")
 _ASSIGNED = re.compile(r"(?:[^\W\d]\w*\s*=(?!=)\s*|await\s+|return\s+)")

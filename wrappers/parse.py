@@ -21,7 +21,7 @@ __all__ = ["MAX_TEXT", "Mode", "Parse", "parse_tool_calls"]
 MAX_TEXT = 2_000_000
 
 #: where Python's own reader and the scanner could differ
-_UNUSUAL = re.compile(r"[^\x20-\x7e\n]|[\\#;-]|//|\d_|[{(\[,]\s*[({\[]\s*[({\[]")
+_UNUSUAL = re.compile(r"[^\x20-\x7e\n]|[\\#;]|//|\d_|[{(\[,]\s*[({\[]\s*[({\[]")
 
 Mode = Literal["relaxed", "strict"]
 
@@ -170,7 +170,7 @@ def _same_strictly(text: str, tools: Toolset, reader: Reader, repairs: list[str]
         return False
     if reader.form == "pylist" and not _UNUSUAL.search(text):
         names = (name for call in reader.calls for name in (call.name, *call.arguments))
-        return len(reader.calls) <= MAX_CALLS and not any(map(keyword.iskeyword, names))
+        return len(reader.calls) <= MAX_CALLS and not any(map(_is_no_name, names))
     if reader.form == "json":
         action = read_json_action(text)
         return action is not None and list(action.calls) == reader.calls
@@ -180,6 +180,10 @@ def _same_strictly(text: str, tools: Toolset, reader: Reader, repairs: list[str]
     return [(call.name, _plain(call.arguments)) for call in action.calls] == [
         (call.name, call.arguments) for call in reader.calls
     ]
+
+
+def _is_no_name(name: str) -> bool:
+    return "-" in name or keyword.iskeyword(name)
 
 
 def _has_infinity(value: Any) -> bool:

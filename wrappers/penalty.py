@@ -24,7 +24,7 @@ class FormatPenalty(gymnasium.Wrapper[str, Any, str, Any], RecordConstructorArgs
         >>> env = gymnasium.make("agentenvs/BFCLv4-v0", tasks="mini")
         >>> env = FormatPenalty(RelaxedToolCalls(env), per_repair=0.25)
         >>> _ = env.reset(seed=0)
-        >>> env.step("ls()")[1]
+        >>> env.step("list_folders()")[1]
         -0.25
 
     Args:

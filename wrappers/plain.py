@@ -15,16 +15,20 @@ from agentenvs.wrappers.trouble import Unreadable
 __all__ = ["read_line"]
 
 _HEAD = re.compile(
-    r"[ \t]*(?:(?:[-*+•·>]|\(?\d{1,3}[.):]|>>>)[ \t]*){0,3}[*_`]{0,3}"
+    r"[ \t\r]*(?:(?:[-*+•·>]|\(?\d{1,3}[.):]|>>>)[ \t\r]*){0,3}[*_`]{0,3}"
     r"(?:(?:assistant|(?:tool|function)(?:[ _]calls?)?|calls?|step[ ]\d{1,3}|command|answer"
-    r"|response)[*_]{0,2}[:：][*_]{0,2}[ \t]*)?`{0,2}",
+    r"|response)[*_]{0,2}[:：][*_]{0,2}[ \t\r]*)?`{0,2}",
     re.IGNORECASE,
 )
-_PREFIX = re.compile(r"(?:[^\W\d]\w{0,64}[ \t]{0,4}=(?!=)|await[ ]|return[ ]|print\(|call:)[ \t]*")
-_TAIL = re.compile(r"[ \t]*[*_`.!]{0,4}[ \t]*(?:(?:#|//|--)[^\n]*)?(?=\n|\Z|</?[\w|｜]|<[|｜])")
-_SEPARATOR = re.compile(r"[ \t]*(?:;|,|&&|\|\||\band[ ]then\b|→)?[ \t]*")
-_CALLED = re.compile(r"[ \t]?[(（]")
-_BRACKET = re.compile(r"[ \t]?\[")
+_PREFIX = re.compile(
+    r"(?:[^\W\d]\w{0,64}[ \t\r]{0,4}=(?!=)|await[ ]|return[ ]|print\(|call:)[ \t\r]*"
+)
+_TAIL = re.compile(
+    r"[ \t\r]*[*_`.!;,]{0,4}[ \t\r]*(?:(?:#|//|--)[^\n]*)?(?=\n|\Z|</?[\w|｜]|<[|｜])"
+)
+_SEPARATOR = re.compile(r"[ \t\r]*(?:;|,|&&|\|\||\band[ ]then\b|→)?[ \t\r]*")
+_CALLED = re.compile(r"[ \t\r]?[(（]")
+_BRACKET = re.compile(r"[ \t\r]?\[")
 
 
 def read_line(scan: Scanner, tools: Toolset, at: int) -> tuple[list[ToolCall], str, int] | None:

@@ -18,20 +18,20 @@ from agentenvs.wrappers.typed import NOT_THERE, as_literal, by_kinds
 __all__ = ["bracket_action", "read_action"]
 
 _LINE = re.compile(r"[^\n]*")
-_FENCE = re.compile(r"\s*```[ \t]*[\w+\-]{0,24}[ \t]*\n?")
+_FENCE = re.compile(r"\s*```[ \t\r]*[\w+\-]{0,24}[ \t\r]*\n?")
 _FENCE_END = re.compile(r"\s*```")
-_NAME = re.compile(r"[`*\"']{0,2}([^\W\d][\w.\-]{0,255})[`*\"']{0,2}[ \t]*[.]?[ \t]*(?=\n|\Z)")
-_CALLED = re.compile(r"`{0,3}([^\W\d][\w.\-]{0,255})[ \t]*[(（]")
-_BRACKET = re.compile(r"`{0,3}([^\W\d]\w{0,255})[ \t]?\[")
+_NAME = re.compile(r"[`*\"']{0,2}([^\W\d][\w.\-]{0,255})[`*\"']{0,2}[ \t\r]*[.]?[ \t\r]*(?=\n|\Z)")
+_CALLED = re.compile(r"`{0,3}([^\W\d][\w.\-]{0,255})[ \t\r]*[(（]")
+_BRACKET = re.compile(r"`{0,3}([^\W\d]\w{0,255})[ \t\r]?\[")
 _INPUT = re.compile(
     r"\s*(?:[*_#]{0,3}Action[ _]?(?:Input|Arguments|Args|Parameters)(?:[ ]\d{1,3})?[*_]{0,2}"
-    r"[ \t]*[:：][*_]{0,2}"
-    r"|✿ARGS✿[ \t]*[:：])[ \t]*",
+    r"[ \t\r]*[:：][*_]{0,2}"
+    r"|✿ARGS✿[ \t\r]*[:：])[ \t\r]*",
     re.IGNORECASE,
 )
 _NEXT_LABEL = re.compile(
-    r"\n[ \t]*[*_#]{0,3}(?:Observations?|Thoughts?|Action(?:[ _]Input)?|Final[ ]Answer|Question"
-    r"|User|Human|PAUSE)\b[^\n:：]{0,8}[:：]|\n[ \t]*PAUSE\b|\n✿|<\|im_end\|>|</s>|<\|eot_id\|>"
+    r"\n[ \t\r]*[*_#]{0,3}(?:Observations?|Thoughts?|Action(?:[ _]Input)?|Final[ ]Answer|Question"
+    r"|User|Human|PAUSE)\b[^\n:：]{0,8}[:：]|\n[ \t\r]*PAUSE\b|\n✿|<\|im_end\|>|</s>|<\|eot_id\|>"
     r"|<\|endoftext\|>",
     re.IGNORECASE,
 )
@@ -88,6 +88,7 @@ def _named(scan: Scanner, tools: Toolset, at: int) -> tuple[list[ToolCall] | Non
     if given is None:
         if name not in tools:
             return None, match.end()
+        _refuse_cut(scan, tools, name, match.end())
         scan.mend("no_arguments")
         return [ToolCall(name, {})], match.end()
     arguments, end = _input(scan, tools, name, given.end())
@@ -112,8 +113,14 @@ def _input(scan: Scanner, tools: Toolset, name: str, at: int) -> tuple[dict[str,
     if fence:
         bare = bare.removesuffix("```").strip()
     if not bare or (bare.lower() in _NOTHING and not tools.parameters(name)):
+        _refuse_cut(scan, tools, name, end)
         return {}, end
     return _bare(scan, tools, name, bare), end
+
+
+def _refuse_cut(scan: Scanner, tools: Toolset, name: str, at: int) -> None:
+    if scan.skip(at) >= scan.size and tools.required(name):
+        raise Unreadable("cut", f"the text ends before the arguments of {name[:40]!r}")
 
 
 def _bare(scan: Scanner, tools: Toolset, name: str, bare: str) -> dict[str, Any]:

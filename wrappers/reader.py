@@ -77,6 +77,7 @@ class Reader:
         self._no_action_ahead = False
         self._span = (0, 0)
         self._beside: str | None = None
+        self._mused = False
 
     def run(self) -> None:
         """Read the whole text."""
@@ -178,6 +179,7 @@ class Reader:
             self._dropped = self._dropped or bool(self.text[match.end() :].strip())
             return match.end()
         if kind == "thought":
+            self._mused = True
             end = self.text.find(THOUGHTS[mark], match.end())
             if end < 0:
                 self._done = True
@@ -185,6 +187,7 @@ class Reader:
                 return match.end()
             return end + len(THOUGHTS[mark])
         if kind == "unthought":
+            self._mused = True
             self._forget()
         return match.end()
 
@@ -309,6 +312,9 @@ class Reader:
         return end
 
     def _json(self, at: int) -> int:
+        named = self._named_before(at)
+        if named is not None:
+            return named
         before = dict(self.scan.repairs)
         likely = CALL_JSON.match(self.text, at) is not None
         try:
@@ -334,6 +340,20 @@ class Reader:
         self._beside = found[1] or self._beside
         self._add(found[0], "json", marked=found[1] is not None)
         self._span = (at, end)
+        return end
+
+    def _named_before(self, at: int) -> int | None:
+        """Read an object behind the bare name of a tool: GLM-4, or Mistral without marks."""
+        if len(self._words) > 2 or self._found:
+            return None
+        name = self.tools.resolve("".join(self._words).strip().removeprefix(">>>"))
+        if name not in self.tools:
+            return None
+        value, end = self.scan.json_value(at)
+        if not isinstance(value, dict) or (self.scan.open and self.scan.open[0] is not value):
+            raise Unreadable("cut", "the text ends inside a value")
+        self._words.clear()
+        self._add([ToolCall(name, value)], "named", marked=True)
         return end
 
     def _fence(self, at: int) -> int:
@@ -414,4 +434,5 @@ class Reader:
             self.content = words if prose else self._beside
         else:
             self.content = words or self._beside or ""
-            self.silent = self.silent or (self._dropped and not words)
+            mute = not words and not self.nothing and (self._dropped or self._mused)
+            self.silent = self.silent or mute

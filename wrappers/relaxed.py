@@ -31,8 +31,8 @@ class RelaxedToolCalls(gymnasium.Wrapper[str, Any, str, str], RecordConstructorA
         >>> import gymnasium, agentenvs
         >>> from agentenvs.wrappers import RelaxedToolCalls
         >>> env = RelaxedToolCalls(gymnasium.make("agentenvs/BFCLv4-v0", tasks="mini"))
-        >>> _ = env.reset(seed=0)
-        >>> info = env.step("Let me look.\n```python\n[ls()]\n```")[-1]
+        >>> _ = env.reset(options={"task": "mini_files_10"})
+        >>> info = env.step("Let me look.\n```python\n[list_folders()]\n```")[-1]
         >>> info["parse"]["status"], info["parse"]["repairs"]
         ('calls', ['fence', 'prose'])
 

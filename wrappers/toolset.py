@@ -87,11 +87,16 @@ class Toolset(Shared):
         names = list(self.parameters(name))
         if len(names) == 1:
             return str(names[0])
+        required = self.required(name)
+        if len(required) == 1 and required[0] in names:
+            return required[0]
+        return None
+
+    def required(self, name: str) -> list[str]:
+        """Return the parameters that a call has to give."""
         tool = self._tools.get(name)
         required = tool.parameters.get("required") if tool else None
-        if isinstance(required, list) and len(required) == 1 and required[0] in names:
-            return str(required[0])
-        return None
+        return [str(item) for item in required] if isinstance(required, list) else []
 
     def kinds(self, name: str, parameter: str) -> frozenset[str]:
         """Return the JSON types that a parameter admits; empty where the schema has none."""

@@ -41,7 +41,8 @@ _STRIPPED_CHANNEL = r"(?:assistant)?(?:commentary|analysis)[ ]to=|assistantfinal
 _LABELS = (
     r"(?P<stop>Observations?|OBSERVATION|User|USER|Human|HUMAN|Environment"
     r"|(?:Tool|Function)[ _](?:Response|Result|Output|Message)s?|用户|观察)"
-    r"|(?P<later>Question|Outputs?|Results?|Response|Tool|Function|System|Returns?)"
+    r"|(?P<later>Question|Outputs?|Results?|Response|Instruction|Input|Tool|Function|System|Returns?"
+    r"|observation|user|human|tool|system)"
     r"|(?P<act>Action(?:[ ]\d{1,3})?|ACTION)"
     r"|(?P<final>Final[ ]Answer)"
     r"|(?P<muse>Thoughts?|THOUGHT|Reasoning)"
@@ -52,7 +53,7 @@ HEAD = re.compile(r"[<\[{`✿◁\n]|functools|assistant|commentary|analysis")
 INLINE = re.compile(
     rf"(?P<mark>{_MARKS})"
     rf"|(?P<channel><\|channel\|>|<\|start\|>|{_STRIPPED_CHANNEL})"
-    r"|(?P<qwen>✿FUNCTION✿[ \t]*[:：])"
+    r"|(?P<qwen>✿FUNCTION✿[ \t\r]*[:：])"
     r"|(?P<element><(?:[｜|]DSML[｜|]|antml:|minimax:|steptml:|seed:)?"
     r"(?:function|invoke|tool|tool_use|call|use_mcp_tool)(?=[=\s>]))"
     r"|(?P<fence>```)"
@@ -62,9 +63,9 @@ INLINE = re.compile(
 )
 #: what can be meant only at the start of a line
 LINE = re.compile(
-    rf"[ \t]*[*_#>]{{0,4}}[ ]?(?P<label>{_LABELS})(?:[ ]\d{{1,3}})?[*_]{{0,2}}[ \t]?[:：]"
+    rf"[ \t\r]*[*_#>]{{0,4}}[ ]?(?P<label>{_LABELS})(?:[ ]\d{{1,3}})?[*_]{{0,2}}[ \t\r]?[:：]"
     r"[*_]{0,2}"
-    rf"|(?![ \t]*```|functools\s*\[|{_STRIPPED_CHANNEL})"
+    rf"|(?![ \t\r]*```|functools\s*\[|{_STRIPPED_CHANNEL})"
     r"(?P<line>[^\w\n\[{<]{0,12}(?:\d{1,3}[.):])?[^\w\n\[{<]{0,6}"
     r"[^\W\d][\w.\- =:：]{0,100}[*_`]{0,3}[ ]?[(（\[])"
 )
@@ -72,13 +73,13 @@ OWN_TURN = re.compile(
     r"<\|im_start\|>assistant\n?|<\|start_header_id\|>assistant<\|end_header_id\|>\s*|"
     r"<start_of_turn>model\n?|<\|turn>model\n?|<\|assistant\|>|<｜Assistant｜>|\[/INST\]"
 )
-ACTION_LABEL = re.compile(r"\n[ \t]*[*_#>]{0,4}[ ]?(?:Action|ACTION|Final Answer|Observation)\b")
+ACTION_LABEL = re.compile(r"\n[ \t\r]*[*_#>]{0,4}[ ]?(?:Action|ACTION|Final Answer|Observation)\b")
 LINE_END = re.compile(r"\n|\Z")
 CALL_JSON = re.compile(
     r"[\[{\s]*[\"'“]?(?:name|tool_calls|function|function_call|tool_name|tool|action|type)\b"
     r"[\"'”]?\s*:"
 )
-FENCE = re.compile(r"```[ \t]*([\w+\-.]{0,24})[^\n`]{0,80}(\n|(?=[\[{])|\Z)")
+FENCE = re.compile(r"```[ \t\r]*([\w+\-.]{0,24})[^\n`]{0,80}(\n|(?=[\[{])|\Z)")
 OWN_FENCES = frozenset({"tool_code", "tool_call", "tool_calls", "function_call", "tool", "action"})
 OPEN_FENCES = OWN_FENCES | frozenset(
     {"", "json", "json5", "jsonc", "python", "py", "python3", "pythonic", "xml", "text", "txt"}

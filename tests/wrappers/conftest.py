@@ -23,6 +23,7 @@ _TOOLS = (
     _tool("mv", 2, source="string", destination="string"),
     _tool("cat", 1, file_name="string"),
     _tool("echo", 1, content="string", file_name="string"),
+    _tool("grep", 2, file_name="string", pattern="string"),
     _tool("tail", 1, file_name="string", lines="integer"),
     _tool("mean", 1, numbers="array"),
     _tool("add", 2, a="number", b="number"),
