@@ -43,9 +43,13 @@ class Prompt(ABC):
 
     def block(self, message: Message) -> str:
         """Return one message as a piece of a text transcript."""
-        if message["role"] == "system":
-            return message["content"].rstrip() + "\n\n"
-        return f"{self.headings[message['role']]}\n{message['content'].strip()}\n\n"
+        role, content = message["role"], message["content"]
+        if role == "system":
+            return content.rstrip() + "\n"
+        # An empty line sets off what belongs to one wish of the user. With it a base model of 270
+        # million parameters gave the right call 1.5 times as often as with even spacing.
+        gap = "\n" if role == "user" else ""
+        return f"{gap}{self.headings[role]}\n{content.strip()}\n"
 
     def text(self, messages: Sequence[Message]) -> str:
         """Return the conversation as text to be continued by the assistant's next words."""
@@ -137,11 +141,11 @@ class Light(Prompt):
 
     name = "light"
     headings: ClassVar[Mapping[str, str]] = {
-        "user": "## User",
-        "assistant": "## Assistant",
-        "tool": "## Tool results",
+        "user": "User:",
+        "assistant": "Assistant:",
+        "tool": "Tool results:",
     }
-    stop = ("\n## User", "\n## Assistant", "\n## Tool results")
+    stop = ("\nUser:", "\nAssistant:", "\nTool results:")
 
     def __init__(self, examples: int = 0) -> None:
         if not isinstance(examples, int) or not 0 <= examples <= len(EXAMPLES):

@@ -92,7 +92,7 @@ def test_requests_carry_sampling_stop_strings_seed_and_place(ledger: ModuleType)
     episode = begin(ledger, sampling=sampling, seed=11, rollout=3, env_id="here")
     first, second = finish(episode, ["[deposit(amount=1)]", "No."])
     assert (first.temperature, first.top_p, first.max_tokens) == (0.5, 0.9, 64)
-    assert "\n## User" in first.stop
+    assert "\nUser:" in first.stop
     assert (first.seed, second.seed) == (nth(11, 0), nth(11, 1))
     assert second.where == ("here", "ledger_2", 3, 1, 11)
 
@@ -107,10 +107,10 @@ def test_chat_requests_have_no_stop_strings(ledger: ModuleType) -> None:
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        ("Done.\n## User\nMore?", "Done."),
-        ("## User\nMore?", ""),
-        ("One\n## Tool results\nx\n## User\ny", "One"),
-        ("No ## User heading", "No ## User heading"),
+        ("Done.\n\nUser:\nMore?", "Done.\n"),
+        ("User:\nMore?", ""),
+        ("One\nTool results:\nx\n\nUser:\ny", "One"),
+        ("No User: heading", "No User: heading"),
     ],
 )
 def test_replies_are_cut_where_the_model_goes_on_for_others(

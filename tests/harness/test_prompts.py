@@ -123,7 +123,7 @@ def test_an_unknown_prompt_is_named_with_the_nearest() -> None:
 
 def test_settings_change_with_the_wording() -> None:
     class Other(Light):
-        headings: ClassVar[Mapping[str, str]] = {**Light.headings, "user": "## You"}
+        headings: ClassVar[Mapping[str, str]] = {**Light.headings, "user": "You:"}
 
     assert Light().describe() == {"name": "light", "wording": Light().describe()["wording"]} | {
         "examples": 0
@@ -142,7 +142,7 @@ def test_text_is_the_messages_one_after_another() -> None:
     messages = light.opening("Add 2 and 3.", INFO)
     text = light.text(messages)
     assert text == "".join(map(light.block, messages)) + light.cue
-    assert text.endswith("## User\nAdd 2 and 3.\n\n## Assistant\n")
+    assert text.endswith("\n\nUser:\nAdd 2 and 3.\nAssistant:\n")
 
 
 roles = st.sampled_from(["user", "assistant", "tool"])
