@@ -8,7 +8,8 @@ import re
 from typing import Any
 
 from agentenvs.core import ToolCall
-from agentenvs.wrappers.scanner import MAX_NESTING, Scanner
+from agentenvs.wrappers.decoder import MAX_NESTING
+from agentenvs.wrappers.scanner import Scanner
 from agentenvs.wrappers.toolset import Toolset
 from agentenvs.wrappers.trouble import Unreadable
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from agentenvs.core import ToolCall
 from agentenvs.wrappers.body import read_body, starts_json
 from agentenvs.wrappers.elements import ELEMENT, read_element
+from agentenvs.wrappers.fences import HOPELESS, past_brackets, read_fence
 from agentenvs.wrappers.harmony import read_channel
 from agentenvs.wrappers.marks import CALL_OPENERS, THOUGHTS
 from agentenvs.wrappers.plain import read_line
@@ -19,12 +20,9 @@ from agentenvs.wrappers.toolset import Toolset
 from agentenvs.wrappers.triggers import (
     ACTION_LABEL,
     CALL_JSON,
-    FENCE,
     INLINE,
     LINE_END,
     MARK_KINDS,
-    OPEN_FENCES,
-    OWN_FENCES,
     OWN_TURN,
     THOUGHT_CLOSERS,
     next_trigger,
@@ -35,8 +33,6 @@ __all__ = ["Reader"]
 
 
 _SPOKEN = re.compile(r"[^\W_]")
-#: reading on after these would only cost more of the same
-_HOPELESS = frozenset({"too_large", "too_deep"})
 
 
 @dataclass(slots=True)
@@ -266,7 +262,7 @@ class Reader:
         try:
             found = read_line(self.scan, self.tools, start)
         except Unreadable as trouble:
-            if trouble.kind == "cut" or trouble.kind in _HOPELESS or self._is_attempt(start):
+            if trouble.kind == "cut" or trouble.kind in HOPELESS or self._is_attempt(start):
                 raise
             found = None
         if found is None:
@@ -287,7 +283,7 @@ class Reader:
     def _list(self, at: int) -> int:
         if starts_json(self.text, at):
             return self._json(at)
-        name = NAME.match(self.text, self._past_brackets(at))
+        name = NAME.match(self.text, past_brackets(self.scan, at))
         known = name is not None and self.tools.resolve(name.group()) in self.tools
         before = dict(self.scan.repairs)
         try:
@@ -295,20 +291,13 @@ class Reader:
         except Unreadable as trouble:
             whole = not self._begun() and (trouble.kind == "cut" or self.scan.last in ("]", ")"))
             called = trouble.kind != "not_called" and known
-            if whole or called or trouble.kind in _HOPELESS:
+            if whole or called or trouble.kind in HOPELESS:
                 raise
             self.scan.repairs = before
             self._say(at, at + 1)
             return at + 1
         self._add(calls, "pylist", marked=False)
         self._span = (at, end)
-        return end
-
-    def _past_brackets(self, at: int) -> int:
-        end = at
-        while end < len(self.text) and self.text[end] in "[( \n\t":
-            end += 1
-        self.scan.charge(end - at)
         return end
 
     def _json(self, at: int) -> int:
@@ -326,7 +315,7 @@ class Reader:
             return at
         except Unreadable as trouble:
             begins = not self._begun() and self.scan.last in ("}", "]")
-            if likely or begins or trouble.kind in _HOPELESS:
+            if likely or begins or trouble.kind in HOPELESS:
                 raise
             self.scan.repairs = before
             self._say(at, at + 1)
@@ -357,53 +346,12 @@ class Reader:
         return end
 
     def _fence(self, at: int) -> int:
-        opened = FENCE.match(self.text, at)
-        if opened is None:
-            return at + 3
-        language = opened[1].lower()
-        if language not in OPEN_FENCES:
-            return self._skip_fence(at, opened.end())
-        start = self.scan.skip(opened.end())
-        if start >= len(self.text) or self.text[start] in "`<":
-            return start
-        before = dict(self.scan.repairs)
-        try:
-            calls, read, end = read_body(self.scan, self.tools, start, fenced=True)
-        except Unreadable as trouble:
-            if language in OWN_FENCES or self._fenced_attempt(start, trouble):
-                raise
-            self.scan.repairs = before
-            return self._skip_fence(at, opened.end())
-        except Said:
-            return self._skip_fence(at, opened.end())
-        known = any(call.name in self.tools for call in calls)
-        closed = self.scan.skip(end)
-        if not read or (closed < len(self.text) and not self.text.startswith("```", closed)):
-            if known:
-                raise Unreadable("syntax", "a code block that holds more than calls")
-            return self._skip_fence(at, opened.end())
-        own = language in OWN_FENCES
-        if not (own or known or self.text[start] in "[{"):
-            return self._skip_fence(at, opened.end())
-        if not own:
-            self.scan.mend("fence")
-        self._add(calls, "gemma" if language == "tool_code" else "fence", marked=own)
-        return closed + 3 if closed < len(self.text) else closed
-
-    def _fenced_attempt(self, start: int, trouble: Unreadable) -> bool:
-        if trouble.kind == "no_call":
-            return False
-        if trouble.kind in _HOPELESS or CALL_JSON.match(self.text, start):
-            return True
-        name = NAME.match(self.text, self._past_brackets(start))
-        return name is not None and self.tools.resolve(name.group()) in self.tools
-
-    def _skip_fence(self, at: int, start: int) -> int:
-        end = self.text.find("```", start)
-        end = len(self.text) if end < 0 else end + 3
-        self.scan.spent += end - at
-        self._say(at, end)
-        return end
+        fence = read_fence(self.scan, self.tools, at)
+        if fence.calls is None:
+            self._say(fence.said, fence.end)
+        else:
+            self._add(fence.calls, fence.form, marked=fence.own)
+        return fence.end
 
     def _finish(self) -> None:
         words = "".join(self._words).strip()

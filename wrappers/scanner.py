@@ -7,26 +7,18 @@ grows with the length of the text, so that no text can cost more than linear tim
 # ruff: noqa: RUF001 - models write full-width marks
 from __future__ import annotations
 
-import json
-import math
 import re
 from typing import Any
 
-from agentenvs.actions import MAX_DEPTH
+from agentenvs.wrappers.decoder import MAX_NESTING, decode_json, nests_deeper
+from agentenvs.wrappers.numerals import read_number
 from agentenvs.wrappers.quoted import QUOTES, decode_escapes, find_close
 from agentenvs.wrappers.trouble import Unreadable
 
-__all__ = ["MAX_NESTING", "Scanner"]
-
-#: the canonical action puts up to four brackets around a value
-MAX_NESTING = MAX_DEPTH - 4
+__all__ = ["Scanner"]
 
 _BLANK = re.compile(r"[\s\u200b\ufeff]*(?:(?:#|//)[^\n]*[\s\u200b\ufeff]*)*")
 _WORD = re.compile(r"[^\W\d]\w*")
-_NUMBER = re.compile(
-    r"[+-]?[ ]?(?:0[xXoObB][\da-fA-F_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?)"
-)
-_EXPONENT = re.compile(r"\d[eE]\+?\d\d\d|\d{300}")
 _KEY = re.compile(r"[^\W\d][\w-]*(?=\s*[:=：])")
 _LITERALS = {
     "True": True,
@@ -41,16 +33,6 @@ _FOREIGN_LITERALS = frozenset({"true", "false", "null"})
 _TURN_MARKS = ("</", "<|", "<｜")
 #: string delimiters of FunctionGemma and Gemma 4, which have no escapes
 _DELIMITERS = ("<escape>", '<|"|>')
-
-
-_WINDOW = 8_192
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 class Scanner:
@@ -127,52 +109,17 @@ class Scanner:
             self.mend("brackets")
             after = self.skip(end)
             return value, after + 1 if self.text.startswith("}", after) else end
-        read = self._strict_json(at)
+        read, cost = decode_json(self.text, at)
+        self.charge(cost)
         if read is not None:
+            if nests_deeper(read[0], self.text, at, read[1]):
+                raise Unreadable("too_deep", f"nested deeper than {MAX_NESTING}")
             return read
         self.json = True
         try:
             return self.value(at, 0)
         finally:
             self.json = False
-
-    def _strict_json(self, at: int) -> tuple[Any, int] | None:
-        # An error costs the decoder a count of all lines before it, hence the window.
-        window = self.text if at < _WINDOW else self.text[at : at + _WINDOW]
-        start = at if window is self.text else 0
-        try:
-            value, end = _DECODER.raw_decode(window, start)
-        except json.JSONDecodeError as error:
-            unclosed = error.msg.startswith("Unterminated")
-            if window is not self.text and (unclosed or error.pos + 16 > len(window)):
-                return self._decoded(at)
-            self.charge(self.size - at if unclosed else max(1, error.pos - start))
-            return None
-        except (ValueError, RecursionError):
-            self.charge(2_000)
-            return None
-        return self._accept(value, at, end - start + at)
-
-    def _decoded(self, at: int) -> tuple[Any, int] | None:
-        try:
-            value, end = _DECODER.raw_decode(self.text, at)
-        except json.JSONDecodeError as error:
-            unclosed = error.msg.startswith("Unterminated")
-            self.charge(self.size - at if unclosed else max(_WINDOW, error.pos - at))
-            return None
-        except (ValueError, RecursionError):
-            self.charge(2_000)
-            return None
-        return self._accept(value, at, end)
-
-    def _accept(self, value: Any, at: int, end: int) -> tuple[Any, int] | None:
-        self.charge(end - at)
-        brackets = self.text.count("[", at, end) + self.text.count("{", at, end)
-        if brackets > MAX_NESTING and _too_deep(value):
-            raise Unreadable("too_deep", f"nested deeper than {MAX_NESTING}")
-        if _has_infinity(self.text, at, end, value):
-            return None
-        return value, end
 
     def value(self, at: int, depth: int, *, key: bool = False) -> tuple[Any, int]:
         """Read one literal.
@@ -363,29 +310,8 @@ class Scanner:
         raise self._refusal(at)
 
     def _number(self, at: int) -> tuple[int | float, int]:
-        match = _NUMBER.match(self.text, at)
-        if match is None:
-            raise self._refusal(at)
-        end = match.end()
+        number, end = read_number(self.text, at)
         self.charge(end - at)
-        if end >= self.size:
-            raise Unreadable("cut", "a number at the very end, which may be cut")
-        if self.text[end].isalnum() or self.text[end] in "._":
-            raise Unreadable("not_literal", f"{self.text[at : end + 12]!r} is no number")
-        digits = match.group().replace(" ", "")
-        try:
-            if digits.lstrip("+-")[1:2].lower() in ("x", "o", "b"):
-                return int(digits, 0), end
-            if "." not in digits and "e" not in digits.lower():
-                return int(digits, 0), end
-            number = float(digits)
-        except ValueError as error:
-            detail = f"{digits[:24]!r} is no number"
-            if "limit" in str(error):
-                raise Unreadable("too_large", detail) from None
-            raise Unreadable("syntax", detail) from None
-        if math.isinf(number):
-            raise Unreadable("too_large", f"{digits[:24]!r} is not finite")
         return number, end
 
     def _word(self, at: int) -> tuple[Any, int]:
@@ -423,34 +349,3 @@ class Scanner:
 
     def _refusal(self, at: int) -> Unreadable:
         return Unreadable("not_literal", f"{self.text[at : at + 24]!r} is no literal")
-
-
-def _too_deep(value: Any) -> bool:
-    layer = [value]
-    for _ in range(MAX_NESTING):
-        following: list[Any] = []
-        for item in layer:
-            if isinstance(item, dict):
-                following.extend(item.values())
-            elif isinstance(item, list):
-                following.extend(item)
-        layer = [item for item in following if isinstance(item, dict | list)]
-        if not layer:
-            return False
-    return True
-
-
-def _has_infinity(text: str, at: int, end: int, value: Any) -> bool:
-    """Whether a number overflowed, which JSON's reader turns into infinity without a word."""
-    if not _EXPONENT.search(text, at, end):
-        return False
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, dict):
-            stack.extend(item.values())
-        elif isinstance(item, list):
-            stack.extend(item)
-        elif isinstance(item, float) and math.isinf(item):
-            return True
-    return False

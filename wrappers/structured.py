@@ -8,8 +8,9 @@ from typing import Any
 
 from agentenvs.core import ToolCall
 from agentenvs.errors import BadAction
+from agentenvs.wrappers.decoder import MAX_NESTING
 from agentenvs.wrappers.parse import Parse
-from agentenvs.wrappers.scanner import MAX_NESTING, Scanner
+from agentenvs.wrappers.scanner import Scanner
 from agentenvs.wrappers.shapes import Said, calls_in
 from agentenvs.wrappers.toolset import Toolset
 from agentenvs.wrappers.trouble import Unreadable

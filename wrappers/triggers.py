@@ -11,14 +11,11 @@ from agentenvs.wrappers.marks import CALL_CLOSERS, CALL_OPENERS, ENDS, SILENT, T
 __all__ = [
     "ACTION_LABEL",
     "CALL_JSON",
-    "FENCE",
     "HEAD",
     "INLINE",
     "LINE",
     "LINE_END",
     "MARK_KINDS",
-    "OPEN_FENCES",
-    "OWN_FENCES",
     "OWN_TURN",
     "THOUGHT_CLOSERS",
     "next_trigger",
@@ -78,12 +75,6 @@ LINE_END = re.compile(r"\n|\Z")
 CALL_JSON = re.compile(
     r"[\[{\s]*[\"'“]?(?:name|tool_calls|function|function_call|tool_name|tool|action|type)\b"
     r"[\"'”]?\s*:"
-)
-FENCE = re.compile(r"```[ \t\r]*([\w+\-.]{0,24})[^\n`]{0,80}(\n|(?=[\[{])|\Z)")
-OWN_FENCES = frozenset({"tool_code", "tool_call", "tool_calls", "function_call", "tool", "action"})
-OPEN_FENCES = OWN_FENCES | frozenset(
-    {"", "json", "json5", "jsonc", "python", "py", "python3", "pythonic", "xml", "text", "txt"}
-    | {"plaintext", "plain", "javascript", "js"}
 )
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -9,6 +9,7 @@ import agentenvs.wrappers as wrappers
 from agentenvs.core import Tool, ToolCall
 from agentenvs.errors import BadArgument
 from agentenvs.wrappers import PARSE_REASONS, Parse, Toolset, parse_tool_calls
+from agentenvs.wrappers.trouble import ParseReason
 
 FLAT = {"name": "cd", "parameters": {"properties": {"folder": {"type": "string"}}}}
 
@@ -119,6 +120,10 @@ def test_values_are_plain_data(read: Callable[..., Parse], mode: str) -> None:
 def test_wrong_arguments_are_errors(text: Any, tools: Any, mode: Any, message: str) -> None:
     with pytest.raises(BadArgument, match=message):
         parse_tool_calls(text, tools, mode)
+
+
+def test_every_kind_of_reason_has_a_meaning() -> None:
+    assert set(PARSE_REASONS) == set(get_args(ParseReason))
 
 
 def test_public_names_are_listed() -> None:
