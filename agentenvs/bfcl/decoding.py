@@ -16,6 +16,7 @@ __all__ = ["Decoding", "Reading", "decode", "official_calls"]
 
 Decoding = Literal["native", "official"]
 _BARE = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*\(")
+_LISTED = re.compile(r"\[\s*(?:\]$|[A-Za-z_][A-Za-z0-9_.]*\s*\()")
 _LINES = 1_000
 _MARKS = ("<tool_call", "<function", "<TOOLCALL", "[TOOL_CALLS]", "<|python_tag|>")
 
@@ -69,14 +70,13 @@ def _tries(text: str, names: Collection[str]) -> bool:
         return True
     if any(mark in text for mark in _MARKS):
         return True
-    if ")" not in text:
-        return False
     return any(_is_call_line(line, names) for line in text.split("\n", _LINES)[:_LINES])
 
 
 def _is_call_line(line: str, names: Collection[str]) -> bool:
+    """Whether a line begins like a list of calls, or looks like a call from end to end."""
     body = line.strip("`\r\t ")
-    if not body.endswith((")", "]")):
+    if not body.startswith("[") and not body.endswith((")", "]")):
         return False
     match = _BARE.match(body.lstrip("[\t "))
     return match is not None and match[1] in names
@@ -91,19 +91,12 @@ def _native(text: str, tools: Mapping[str, Tool]) -> Reading | None:
     if bare is not None:
         if bare[1] not in tools or not stripped.endswith(")"):
             return None
-    elif not _looks_like_list(stripped):
+    elif _LISTED.match(stripped) is None:
         return None
     nodes = parse_call_list(stripped)
     if not nodes:
         return Reading("words")
     return Reading("calls", tuple(_bound(node, tools) for node in nodes))
-
-
-def _looks_like_list(text: str) -> bool:
-    if not text.startswith("["):
-        return False
-    rest = text[1:].lstrip()
-    return rest == "]" or (rest[:1].isidentifier() and "(" in rest)
 
 
 def _from_action(action: Action) -> Reading:

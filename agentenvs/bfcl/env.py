@@ -10,7 +10,14 @@ from agentenvs.bfcl.calls import call_text
 from agentenvs.bfcl.checker import FORCED, MAX_STEPS, Judge
 from agentenvs.bfcl.decoding import Decoding, Reading, decode
 from agentenvs.bfcl.executor import World
-from agentenvs.bfcl.prompts import Docs, handed_over, handover_sentence, system_prompt, tools
+from agentenvs.bfcl.prompts import (
+    Docs,
+    handed_over,
+    handover_sentence,
+    schemas,
+    system_prompt,
+    tools,
+)
 from agentenvs.bfcl.tasks import Task, all_ids, data_version, is_official, task, task_ids
 from agentenvs.core import Message, Outcome, Rules, TextEnv, Tool
 from agentenvs.errors import BadArgument
@@ -144,7 +151,7 @@ class BFCLEnv(TextEnv):
         outcome.info.update(
             system=system_prompt(item, self.docs),
             policy="",
-            tools=[tool.schema() for tool in self.tools],
+            tools=schemas(item, self._state.turn, self.docs),
             data_version=data_version([task_id]),
         )
         return outcome
@@ -180,7 +187,7 @@ class BFCLEnv(TextEnv):
         if said is None:
             said = handover_sentence(item)
             observation = f"{handed_over(item, state.turn, self.docs)}\n{said}"
-            info["tools"] = [tool.schema() for tool in self.tools]
+            info["tools"] = schemas(item, state.turn, self.docs)
         else:
             observation = said
         return Outcome(observation, [{"role": "user", "content": said}], info=info)
@@ -204,7 +211,7 @@ class BFCLEnv(TextEnv):
     def _refuse(self, reading: Reading) -> Outcome:
         """Answer calls that do not read; the turn goes on."""
         content = f"Error: these calls could not be read: {reading.reason}"
-        return self._after_step([{"role": "tool", "name": "", "content": content}], False)
+        return self._after_step([{"role": "tool", "content": content}], False)
 
     def _after_step(self, messages: list[Message], withheld: bool) -> Outcome:
         _, state = self._parts()

@@ -12,11 +12,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
+from agentenvs.bfcl.clone import clone
 from agentenvs.bfcl.tasks import Task, open_official
 from agentenvs.core import Tool
 from agentenvs.errors import SourceMismatch
 
-__all__ = ["Docs", "handed_over", "handover_sentence", "system_prompt", "tools"]
+__all__ = ["Docs", "handed_over", "handover_sentence", "schemas", "system_prompt", "tools"]
 
 Docs = Literal["official", "compact"]
 #: what the official pipeline appends to the description of each function on offer at first
@@ -42,6 +43,7 @@ def tools(item: Task, docs: Docs) -> Mapping[str, Tool]:
     return {name: _tool(doc, docs) for name, doc in known.items()}
 
 
+@functools.lru_cache(maxsize=256)
 def system_prompt(item: Task, docs: Docs) -> str:
     """Return the system prompt with the functions on offer in the first turn.
 
@@ -71,6 +73,17 @@ def system_prompt(item: Task, docs: Docs) -> str:
         available_tools=style["available_tools"].format(format=form, functions=functions),
     )
     return text
+
+
+def schemas(item: Task, turn: int, docs: Docs) -> list[dict[str, Any]]:
+    """Return the functions on offer in a turn as JSON schemas, fresh copies."""
+    known = _schemas(item, docs)
+    return [clone(known[name], {}) for name in item.offers[turn]]
+
+
+@functools.cache
+def _schemas(item: Task, docs: Docs) -> Mapping[str, dict[str, Any]]:
+    return {name: tool.schema() for name, tool in tools(item, docs).items()}
 
 
 def handover_sentence(item: Task) -> str:

@@ -175,7 +175,8 @@ def test_doc_order_counts_where_the_signature_differs(official_bfcl: None) -> No
         ("See [1] and (2).", "words"),
         ("ls() is what I called (twice).", "words"),
         ("[ls(a=)]", "malformed"),
-        ("[ls(", "words"),
+        ("[ls(", "malformed"),
+        ("[Note] call me (later).", "words"),
         ("ls(a=b c)", "malformed"),
         ("Sure!\n[ls()]", "malformed"),
         ("```python\nls()\n```", "malformed"),
@@ -186,8 +187,6 @@ def test_doc_order_counts_where_the_signature_differs(official_bfcl: None) -> No
 )
 def test_attempts_are_told_from_words(decoding: Any, reply: str, status: str) -> None:
     reading = decode(reply, decoding, TOOLS)
-    if reply == "[ls(" and decoding == "native":
-        status = "malformed"
     assert reading.status == status
     assert bool(reading.reason) == (status == "malformed")
 
