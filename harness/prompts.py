@@ -16,6 +16,22 @@ from agentenvs.harness.stubs import StubCache
 __all__ = ["EXAMPLES", "Light", "Plain", "Prompt", "prompt"]
 
 
+_TOOLS = (
+    {
+        "name": "tool",
+        "description": "description",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "one": {"type": "array", "items": {"type": "string"}, "description": "first"},
+                "two": {"type": ["integer", "null"], "default": 2},
+            },
+            "required": ["one"],
+        },
+    },
+)
+
+
 class Prompt(ABC):
     """How a conversation with an environment is put to a model.
 
@@ -37,8 +53,20 @@ class Prompt(ABC):
         """Return the messages to add, from what `env.step` gave."""
 
     def describe(self) -> dict[str, Any]:
-        """Return the settings that a run records, with a hash of the wording."""
-        wording = json.dumps([self.opening("", {}), self.headings, self.stop], sort_keys=True)
+        """Return the settings that a run records, with a hash of wording and layout."""
+        info = {
+            "system": "system",
+            "policy": "policy",
+            "tools": _TOOLS,
+            "new_tools": _TOOLS,
+            "messages": [{"role": "user", "content": "user"}, {"role": "tool", "content": "tool"}],
+        }
+        shown = [
+            *self.opening("observation", info),
+            {"role": "assistant", "content": "assistant"},
+            *self.news("observation", info),
+        ]
+        wording = json.dumps([self.text(shown), as_chat(shown), self.stop])
         return {"name": self.name, "wording": hashlib.sha256(wording.encode()).hexdigest()[:12]}
 
     def block(self, message: Message) -> str:

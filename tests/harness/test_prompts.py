@@ -132,6 +132,14 @@ def test_settings_change_with_the_wording() -> None:
     assert Light(1).describe() != Light().describe()
 
 
+def test_settings_change_with_the_layout() -> None:
+    class Wider(Light):
+        def block(self, message: Message) -> str:
+            return super().block(message) + "\n"
+
+    assert Wider().describe()["wording"] != Light().describe()["wording"]
+
+
 def test_several_results_become_one_message() -> None:
     results: list[Message] = [{"role": "tool", "content": "1"}, {"role": "tool", "content": "2"}]
     assert Light().news("", {"messages": results}) == [{"role": "tool", "content": "1\n2"}]
