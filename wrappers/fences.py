@@ -9,7 +9,6 @@ from agentenvs.core import ToolCall
 from agentenvs.wrappers.body import read_body
 from agentenvs.wrappers.pycalls import NAME
 from agentenvs.wrappers.scanner import Scanner
-from agentenvs.wrappers.shapes import Said
 from agentenvs.wrappers.toolset import Toolset
 from agentenvs.wrappers.triggers import CALL_JSON
 from agentenvs.wrappers.trouble import Unreadable
@@ -70,8 +69,6 @@ def read_fence(scan: Scanner, tools: Toolset, at: int) -> Fence:
         if own or _is_attempt(scan, tools, start, trouble):
             raise
         scan.repairs = before
-        return _words(scan, at, opened.end())
-    except Said:
         return _words(scan, at, opened.end())
     known = any(call.name in tools for call in calls)
     closed = scan.skip(end)

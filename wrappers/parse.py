@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import keyword
 import math
 import re
@@ -127,7 +128,10 @@ def _kind(reason: str) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {
+            key if isinstance(key, str) else json.dumps(key): _plain(item)
+            for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value

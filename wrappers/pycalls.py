@@ -166,12 +166,9 @@ def bind(
     order = list(tools.parameters(name))
     if len(values) == 1 and isinstance(values[0], dict) and not named:
         whole = values[0]
-        takes_object = bool(order) and tools.is_kind(name, order[0], "object")
         if (whole and all(key in order for key in whole)) or (not order and name not in tools):
             scan.mend("kwargs")
             return ToolCall(name, dict(whole))
-        if not takes_object and order:
-            raise Unreadable("arguments", f"{name} has no such parameters")
     if name not in tools:
         raise Unreadable("arguments", f"values without names for the unknown {name[:40]!r}")
     if len(values) > len(order):

@@ -90,6 +90,9 @@ class Reader:
             group = match.lastgroup or ""
             try:
                 at = self._handle(group, match)
+            except Said as said:
+                self._words = [str(said)]
+                self._done = True
             except Unreadable as trouble:
                 at = self._fail(trouble, max(start + 1, start))
         self._finish()
@@ -244,12 +247,7 @@ class Reader:
         return end
 
     def _action(self, at: int, form: str) -> int:
-        try:
-            calls, end = read_action(self.scan, self.tools, at)
-        except Said as said:
-            self._words = [str(said)]
-            self._done = True
-            return at
+        calls, end = read_action(self.scan, self.tools, at)
         if calls is None:
             self._say(at, end)
         else:
@@ -309,10 +307,6 @@ class Reader:
         try:
             value, end = self.scan.json_value(at)
             found = calls_in(self.scan, self.tools, value, explicit=False)
-        except Said as said:
-            self._words = [str(said)]
-            self._done = True
-            return at
         except Unreadable as trouble:
             begins = not self._begun() and self.scan.last in ("}", "]")
             if likely or begins or trouble.kind in HOPELESS:

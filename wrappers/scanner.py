@@ -277,7 +277,7 @@ class Scanner:
 
     def _dict_key(self, at: int, depth: int) -> tuple[str, int]:
         match = _KEY.match(self.text, at)
-        if match:
+        if match and match.group() not in _LITERALS:
             self.mend("json5")
             return match.group(), match.end()
         if self.json and self.text[at] == "'":

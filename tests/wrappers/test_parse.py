@@ -122,6 +122,14 @@ def test_wrong_arguments_are_errors(text: Any, tools: Any, mode: Any, message: s
         parse_tool_calls(text, tools, mode)
 
 
+@pytest.mark.parametrize("size", [10, 8_000, 9_000, 40_000])
+@pytest.mark.parametrize("value", ["short", "long " * 4_000])
+def test_calls_far_into_a_text_are_found(read: Callable[..., Parse], size: int, value: str) -> None:
+    call = f'{{"name": "echo", "arguments": {{"content": "{value}"}}}}'
+    parse = read("Some {words} and\n" * (size // 17) + call)
+    assert parse.calls == [ToolCall("echo", {"content": value})]
+
+
 def test_every_kind_of_reason_has_a_meaning() -> None:
     assert set(PARSE_REASONS) == set(get_args(ParseReason))
 
