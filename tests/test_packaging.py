@@ -123,9 +123,9 @@ def test_command_works_offline_in_a_fresh_environment(fresh: Path, tmp_path: Pat
     environment = {"AGENTENVS_OFFLINE": "1", "AGENTENVS_CACHE": str(tmp_path / "cache")}
     runs = [str(tmp_path / name) for name in ("wide", "narrow")]
     for out in runs:
-        policy = f"scripted:{Path(out).name}"
-        run(command, "run", "BFCLv4", "--tasks", "mini", "--policy", policy, "-n", "4", "--out", out,
-            "--quiet", cwd=tmp_path, **environment)  # fmt: skip
+        options = ["--policy", f"scripted:{Path(out).name}", "-n", "4", "--out", out, "--quiet"]
+        mini = [command, "run", "BFCLv4", "--tasks", "mini"]
+        run(*mini, *options, cwd=tmp_path, **environment)
     table = json.loads(run(command, "tax", *runs, "--json", cwd=tmp_path, **environment))
     assert table
 
