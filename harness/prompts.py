@@ -61,7 +61,7 @@ class Prompt(ABC):
             "new_tools": _TOOLS,
             "messages": [{"role": "user", "content": "user"}, {"role": "tool", "content": "tool"}],
         }
-        shown = [
+        shown: list[Message] = [
             *self.opening("observation", info),
             {"role": "assistant", "content": "assistant"},
             *self.news("observation", info),
