@@ -172,7 +172,7 @@ def _name_and_arguments(
         )
     if _NAME_CLOSE.match(text, at):
         return [ToolCall(name, {})], at
-    if start >= scan.size:
+    if start >= scan.size or text.find(">", start, start + 64) < 0:
         raise Unreadable("cut", "the text ends behind a name")
     if separated or text[start] != "<":
         raise Unreadable("no_call", f"{text[start : start + 24]!r} behind the name {name[:40]!r}")

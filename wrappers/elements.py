@@ -88,7 +88,7 @@ def read_element(scan: Scanner, tools: Toolset, match: re.Match[str]) -> tuple[T
         if key in arguments:
             raise Unreadable("ambiguous", f"{key[:40]!r} is given twice")
         arguments[key], at = _value(scan, tools, name, key, found)
-    if not arguments and scan.skip(at) >= scan.size:
+    if not arguments and scan.text.find(">", at, at + 1_024) < 0:
         raise Unreadable("cut", "the text ends inside a call")
     return ToolCall(name, arguments), _close(scan, at)
 

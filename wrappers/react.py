@@ -35,6 +35,7 @@ _NEXT_LABEL = re.compile(
     r"|<\|endoftext\|>",
     re.IGNORECASE,
 )
+_CLOSERS = {"[": "]", '"': '"', "'": "'", "`": "`"}
 _NOTHING = frozenset({"none", "n/a", "na", "null", "no action", "no_action", "finish"})
 
 
@@ -125,7 +126,7 @@ def _refuse_cut(scan: Scanner, tools: Toolset, name: str, at: int) -> None:
 
 def _bare(scan: Scanner, tools: Toolset, name: str, bare: str) -> dict[str, Any]:
     if len(bare) > 2 and bare[0] == bare[-1] == "`":
-        bare = bare.strip("`").strip()
+        bare = bare.strip("`").strip() or "`"
     order = tools.parameters(name)
     key, sign, _ = bare.partition("=")
     if sign and key.strip() in order:
@@ -134,14 +135,14 @@ def _bare(scan: Scanner, tools: Toolset, name: str, bare: str) -> dict[str, Any]
         call, end = read_call(inner, tools, 0)
         if end == inner.size:
             return call.arguments
-    if bare[0] in "[\"'":
+    if bare[0] in _CLOSERS:
         value = as_literal(scan, bare)
         if isinstance(value, list) and not tools.is_kind(name, tools.sole(name) or "", "array"):
             return arguments_of(scan, tools, name, value)
         if value is not NOT_THERE:
             return arguments_of(scan, tools, name, [value])
-        if bare[0] != "[" and bare[0] not in bare[1:]:
-            raise Unreadable("cut", "the text ends inside a string")
+        if _CLOSERS[bare[0]] not in bare[1:]:
+            raise Unreadable("cut", "the text ends inside a value")
     sole = tools.sole(name)
     if sole is None:
         raise Unreadable("arguments", f"bare text for the parameters of {name[:40]!r}")
@@ -168,7 +169,7 @@ def bracket_action(scan: Scanner, tools: Toolset, at: int) -> tuple[ToolCall, in
     limit = line.end() if line else match.end()
     scan.charge(limit - at)
     end = _balanced(scan.text, match.end(), limit)
-    if end < 0:
+    if end < 0 and limit < scan.size:
         end = scan.text.rfind("]", match.end(), limit)
     if end < 0:
         raise Unreadable("cut", "the text ends inside brackets")

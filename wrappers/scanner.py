@@ -176,6 +176,8 @@ class Scanner:
             raise self._refusal(at)
         end, escapes, mended = self._find_close(at, key=key)
         body = text[at + 1 : end]
+        if not body and end + 1 >= self.size and not self.json:
+            raise Unreadable("cut", "two quotes at the very end, which may open a long string")
         if quote not in "'\"":
             self.mend("smart_quotes")
         if mended:

@@ -134,8 +134,9 @@ def _keyed(
     """Read `{"cd": {"folder": "a"}}`: the key is the name."""
     if not item or not all(isinstance(raw, dict) for raw in item.values()):
         return None
-    if not explicit and not all(tools.resolve(key) in tools for key in item):
-        return None
+    for key in item:
+        if tools.resolve(key) not in tools and (not explicit or key in _ARGUMENTS):
+            return None
     for raw in item.values():
         _refuse_cut(scan, raw)
     return [ToolCall(tools.resolve(key), raw) for key, raw in item.items()]

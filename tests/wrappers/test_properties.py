@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -180,6 +181,35 @@ def test_a_cut_text_never_makes_a_value_up(form: str, calls: Calls, data: st.Dat
         assert name == calls[place][0]
         for key, value in arguments.items():
             assert calls[place][1][key] == value
+
+
+#: replies whose cut has a reading of its own: a quote left unescaped, bare text, a join
+OWN_READING = ('say "hi', "it's ", "'a''b'", "' '", "Input: reports", "Input: a.txt")
+OWN_READING += (
+    '("folder"=',
+    "a </arg_value> b",
+    "<parameter=x> </function>",
+    "</think>",
+    ": ```",
+    '101 "b"',
+)
+LINES = Path(__file__).with_name("formats.jsonl").read_text(encoding="utf-8").splitlines()
+WHOLE = [case for case in map(json.loads, LINES) if case["calls"]]
+
+
+def test_no_recorded_format_makes_a_value_up_when_cut(tools: Toolset) -> None:
+    wrong = []
+    for case in WHOLE:
+        text, calls = case["text"], case["calls"]
+        if any(mark in text.replace('\\"', '"') for mark in OWN_READING):
+            continue
+        for size in range(len(text)):
+            for place, call in enumerate(parse_tool_calls(text[:size], tools).calls):
+                known = calls[place][1] if place < len(calls) else {}
+                made_up = [k for k, v in call.arguments.items() if k not in known or known[k] != v]
+                if place >= len(calls) or call.name != calls[place][0] or made_up:
+                    wrong.append((text[:size], call))
+    assert wrong == []
 
 
 @given(st.text(max_size=60))
