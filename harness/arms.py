@@ -108,7 +108,8 @@ def arm(
 
     Raises:
         UnknownName: there is no such environment, task set, task, prompt or parser.
-        BadArgument: arguments that contradict each other, or no task.
+        BadArgument: arguments that contradict each other or that the environment does not
+            take, or no task.
     """
     if harness not in HARNESSES:
         raise UnknownName(f"There is no harness {harness!r}.{did_you_mean(harness, HARNESSES)}")
@@ -143,7 +144,13 @@ def arm(
     if len(set(ids)) != len(ids):
         twice = next(task for at, task in enumerate(ids) if task in ids[:at])
         raise BadArgument(f"Expected each task once, got {twice!r} twice; use `n` for rollouts.")
-    return Arm(full_id, name, tuple(ids), data, harness, shown, reading, kwargs)
+    made = Arm(full_id, name, tuple(ids), data, harness, shown, reading, kwargs)
+    try:
+        # Wrong arguments show here, before a run has written anything.
+        made.make_env().close()
+    except TypeError as error:
+        raise BadArgument(f"{full_id} cannot be made: {error}.") from None
+    return made
 
 
 def _prompt(spec: str | Prompt, examples: int) -> Prompt:

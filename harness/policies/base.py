@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from agentenvs.errors import PolicyError, UnknownName, did_you_mean
+from agentenvs.errors import BadArgument, PolicyError, UnknownName, did_you_mean
 from agentenvs.harness.exchange import Completion, Form, Request
 
 __all__ = ["POLICIES", "Policy", "make_policy"]
@@ -79,7 +79,17 @@ def make_policy(spec: str | Policy | Callable[..., Any], **settings: Any) -> Pol
     Raises:
         UnknownName: there is no such kind of policy.
         PolicyError: it cannot be built; the message says what is missing.
+        BadArgument: a setting that it does not take, or one out of range.
     """
+    try:
+        return _made(spec, settings)
+    except TypeError as error:
+        if "unexpected keyword argument" not in str(error):
+            raise
+        raise BadArgument(f"The policy {spec!r} does not take this setting: {error}.") from None
+
+
+def _made(spec: str | Policy | Callable[..., Any], settings: Mapping[str, Any]) -> Policy:
     if not isinstance(spec, str):
         if isinstance(spec, Policy):
             return spec

@@ -326,13 +326,14 @@ def test_run_within_a_loop_points_to_its_sibling(ledger: ModuleType) -> None:
         ({"top_p": 0.0}, "`top_p`"),
         ({"max_tokens": 0}, "`max_tokens`"),
         ({"out": __file__}, "folder"),
+        ({"policy": "random", "policy_kwargs": {"foo": 1}}, "foo"),
     ],
 )
 def test_arguments_out_of_range_are_refused(
     ledger: ModuleType, kwargs: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(BadArgument, match=told):
-        run(ledger.ID, RandomPolicy(), **kwargs)
+        run(ledger.ID, **{"policy": RandomPolicy(), **kwargs})
 
 
 def test_an_unknown_policy_is_named_with_the_nearest(ledger: ModuleType) -> None:
