@@ -15,6 +15,7 @@ from agentenvs.core import Tool, ToolCall
 __all__ = [
     "CallNode",
     "IndexNode",
+    "NameNode",
     "StrNode",
     "UnreadableCall",
     "bind",
@@ -62,6 +63,13 @@ class IndexNode:
 
 
 @dataclass(frozen=True, slots=True)
+class NameNode:
+    """A bare name in the place of a value."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class StrNode:
     """`str(call)`."""
 
@@ -73,7 +81,8 @@ def parse_call_list(text: str, *, nested: bool = False) -> tuple[CallNode, ...]:
 
     Args:
         text: at most 100,000 code points, nesting at most 64 deep.
-        nested: also read, as a value, a call, a constant index on one, and `str()` of one.
+        nested: also read, as a value, a call, a constant index on one, `str()` of one, and a
+            bare name.
 
     Returns:
         The calls in order; empty for `[]`.
@@ -184,8 +193,10 @@ def _value(node: ast.expr, nested: bool) -> Any:
             return tuple(_value(e, nested) for e in elts)
         case ast.Dict(keys=keys, values=values):
             return _dict(keys, values, nested)
-    if nested or isinstance(node, ast.Name):
-        return _node(node)
+    if nested:
+        return NameNode(node.id) if isinstance(node, ast.Name) else _node(node)
+    if isinstance(node, ast.Name):
+        raise UnreadableCall(f"name {node.id!r} is not defined")
     raise UnreadableCall(f"a {type(node).__name__} where a literal was expected")
 
 

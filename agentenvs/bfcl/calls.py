@@ -57,7 +57,8 @@ def read_call(text: str, *, nested: bool) -> CallNode:
 
     Args:
         text: for example `cd(folder='a')` or `cd('a')`.
-        nested: also read, as a value, a call, a constant index on one, and `str()` of one.
+        nested: also read, as a value, a call, a constant index on one, `str()` of one, and a
+            bare name.
 
     Raises:
         UnreadableCall: it is no such call; `python` has Python's own text for what is no Python.

@@ -22,7 +22,7 @@ from agentenvs.bfcl.limits import (
 )
 from agentenvs.bfcl.toolbox import ToolClass
 from agentenvs.core import Rules
-from agentenvs.syntax import CallNode, IndexNode, StrNode, UnreadableCall
+from agentenvs.syntax import CallNode, IndexNode, NameNode, StrNode, UnreadableCall
 
 __all__ = ["World", "result_text"]
 
@@ -115,7 +115,8 @@ class _Step:
         official = self.world.rules == "official"
         if isinstance(call, CallNode):
             text = call_text(call.name, dict(call.kwargs), call.args)
-            if official and not call.args and text.count("(") > 1:
+            unknown = call.name not in self.allowed
+            if official and not call.args and (unknown or text.count("(") > 1):
                 call = text
             else:
                 self._pay_text(len(text))
@@ -166,10 +167,9 @@ class _Step:
         if "." in name:
             prefix, _, last = name.rpartition(".")
             owner = self.world.owners.get(last)
-            official = owner is not None and prefix == self.world.official_name(owner)
-            name = last if official else name.split(".", 1)[0]
-            if not official:
-                raise UnreadableCall(f"name {name!r} is not defined")
+            if owner is None or prefix != self.world.official_name(owner):
+                raise UnreadableCall(f"name {name.split('.', 1)[0]!r} is not defined")
+            name = last
         if name not in self.allowed:
             raise UnreadableCall(f"name {name!r} is not defined")
         args = [self._value(value) for value in node.args]
@@ -209,6 +209,8 @@ class _Step:
             found = self._nested(value)
             self._pay_text(self._size(found))
             return clone(found, {})
+        if kind is NameNode:
+            raise UnreadableCall(f"name {value.name!r} is not defined")
         return value
 
     def _size(self, value: Any) -> int:

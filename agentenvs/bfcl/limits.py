@@ -97,7 +97,7 @@ def _precision(instance: Any, given: Mapping[str, Any]) -> int:
         work += 100 * int(abs(precision))
     for name in ("value", "base", "number"):
         value = given.get(name)
-        if isinstance(value, str) and (len(value) > 40 or _EXPONENT.search(value)):
+        if isinstance(value, str) and (len(value) > MAX_PRECISION or _EXPONENT.search(value)):
             raise Costly(f"{name} is not a plain number")
         if isinstance(value, int) and value.bit_length() > MAX_BITS:
             raise Costly(f"{name} has more than {MAX_BITS} bits")
@@ -160,14 +160,15 @@ def _survey(directory: Any, known: dict[int, Survey | None], level: int) -> Surv
     known[id(directory)] = None
     entries = characters = size = 0
     for name, item in directory.contents.items():
+        length = 1 + len(name if isinstance(name, str) else str(name))
         entries += 1
-        characters += len(name) + 1
+        characters += length
         if hasattr(item, "contents"):
             inner, paths, weight = _survey(item, known, level + 1)
             entries += inner
-            characters += paths + inner * (len(name) + 1)
+            characters += paths + inner * length
             size += weight
-        else:
+        elif isinstance(item.content, str):
             size += len(item.content)
     known[id(directory)] = (entries, characters, size)
     return entries, characters, size
