@@ -92,6 +92,8 @@ def make_policy(spec: str | Policy | Callable[..., Any], **settings: Any) -> Pol
 def _made(spec: str | Policy | Callable[..., Any], settings: Mapping[str, Any]) -> Policy:
     if not isinstance(spec, str):
         if isinstance(spec, Policy):
+            if settings:
+                raise BadArgument(f"A policy that is built already takes no {min(settings)!r}.")
             return spec
         if callable(spec):
             module = importlib.import_module(POLICIES["callable"][0])

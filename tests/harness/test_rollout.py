@@ -327,6 +327,7 @@ def test_run_within_a_loop_points_to_its_sibling(ledger: ModuleType) -> None:
         ({"max_tokens": 0}, "`max_tokens`"),
         ({"out": __file__}, "folder"),
         ({"policy": "random", "policy_kwargs": {"foo": 1}}, "foo"),
+        ({"policy_kwargs": {"words": 0.5}}, "built already"),
     ],
 )
 def test_arguments_out_of_range_are_refused(
