@@ -64,7 +64,7 @@ class Scanner:
         self.json = False
         stripped = text.rstrip()
         self.last = stripped[-1:]
-        self._budget = 32 * self.size + 4096 + room
+        self._budget = 12 * self.size + 8192 + room
 
     def mend(self, repair: str) -> None:
         """Record a repair."""

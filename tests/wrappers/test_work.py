@@ -51,8 +51,8 @@ def test_work_grows_with_length_alone(tools: Toolset, head: str, unit: str) -> N
         reader = Reader(head + unit * (size // len(unit) + 1), tools)
         reader.run()
         spent.append(reader.scan.spent)
-        assert reader.scan.spent <= 40 * (size + len(unit) + len(head)) + 8192
-    assert spent[1] <= 8 * spent[0] + 8192
+        assert reader.scan.spent <= 24 * (size + len(unit) + len(head)) + 16_384
+    assert spent[1] <= 8 * spent[0] + 16_384
 
 
 def test_deep_nesting_is_refused_with_its_kind(tools: Toolset) -> None:
