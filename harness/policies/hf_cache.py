@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["KV", "PrefixStore", "common", "is_plain", "size", "stack", "unstack"]
+__all__ = ["KV", "ROOM", "PrefixStore", "common", "is_plain", "size", "stack", "unstack"]
+
+#: tokens by which a batch's memory grows
+ROOM = 256
 
 #: for each layer, keys and values of one sequence: (heads, tokens, head size)
 KV = list[tuple[Any, Any]]
@@ -37,6 +41,46 @@ def size(kv: KV) -> int:
     return sum(t.numel() * t.element_size() for pair in kv for t in pair)
 
 
+@functools.cache
+def _layer_class() -> Any:
+    import torch
+    from transformers.cache_utils import DynamicLayer
+
+    class RoomyLayer(DynamicLayer):  # type: ignore[misc]
+        """A layer with memory set aside to grow in, where transformers copies all each step."""
+
+        def __init__(self, keys: Any, values: Any, length: int) -> None:
+            super().__init__()
+            self.device, self.dtype = keys.device, keys.dtype
+            self.is_initialized = True
+            self._all = (keys, values)
+            self._show(length)
+
+        def _show(self, length: int) -> None:
+            self.keys, self.values = (whole[:, :, :length] for whole in self._all)
+
+        def update(self, key_states: Any, value_states: Any, *_: Any, **__: Any) -> tuple[Any, Any]:
+            begin = self.keys.shape[-2]
+            end = begin + key_states.shape[-2]
+            lacking = end - self._all[0].shape[-2]
+            if lacking > 0:
+                size = max(lacking, ROOM)
+                self._all = tuple(
+                    torch.nn.functional.pad(whole, (0, 0, 0, size)) for whole in self._all
+                )
+            for whole, new in zip(self._all, (key_states, value_states), strict=True):
+                whole[:, :, begin:end] = new
+            self._show(end)
+            return self.keys, self.values
+
+        def batch_select_indices(self, indices: Any) -> None:
+            length = self.keys.shape[-2]
+            self._all = tuple(whole[indices] for whole in self._all)
+            self._show(length)
+
+    return RoomyLayer
+
+
 def stack(rows: Sequence[KV], lengths: Sequence[int], width: int) -> Any:
     """Return a cache of a batch, from the first tokens of each row's states, padded on the left.
 
@@ -57,13 +101,13 @@ def stack(rows: Sequence[KV], lengths: Sequence[int], width: int) -> Any:
             heads, _, depth = sample.shape
             # Zeros, not what memory happens to hold: a masked NaN would still spread.
             block = torch.zeros(
-                len(rows), heads, width, depth, dtype=sample.dtype, device=sample.device
+                len(rows), heads, width + ROOM, depth, dtype=sample.dtype, device=sample.device
             )
             for index, (kv, length) in enumerate(zip(rows, lengths, strict=True)):
                 if length:
-                    block[index, :, width - length :] = kv[layer][part][:, :length]
+                    block[index, :, width - length : width] = kv[layer][part][:, :length]
             both.append(block)
-        cache.update(both[0], both[1], layer)
+        cache.layers.append(_layer_class()(*both, width))
     return cache
 
 

@@ -68,3 +68,17 @@ def test_stack_pads_on_the_left_and_unstack_takes_it_back(torch, states):
 )
 def test_recurrent_states_are_told_apart(make_model, kind, plain):
     assert is_plain(make_model(kind)) is plain
+
+
+@pytest.mark.parametrize("room", [0, 1, 2, 5])
+def test_a_batch_grows_and_lets_rows_go(torch, states, monkeypatch, room):
+    monkeypatch.setattr("agentenvs.harness.policies.hf_cache.ROOM", room)
+    cache = stack([states([1, 2]), states([3])], [2, 1], 2)
+    new = torch.full((2, 1, 1, 2), 9.0)
+    keys, _ = cache.update(new, -new, 0)
+    assert keys[:, 0, :, 0].tolist() == [[1, 2, 9], [0, 3, 9]]
+    cache.batch_select_indices(torch.tensor([1]))
+    keys, values = cache.update(new[:1], -new[:1], 0)
+    assert keys[:, 0, :, 0].tolist() == [[0, 3, 9, 9]]
+    assert torch.equal(values, -keys)
+    assert cache.get_seq_length() == 4
