@@ -53,7 +53,7 @@ def built(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("built")
     backend = (
         "import sys; from setuptools import build_meta as b; "
-        "print(b.build_sdist(sys.argv[1])); print(b.build_wheel(sys.argv[1]))"
+        "out = sys.argv[1]; b.build_sdist(out); b.build_wheel(out)"
     )
     tools = tmp_path_factory.mktemp("tools")
     venv.create(tools, with_pip=True)

@@ -105,11 +105,15 @@ def test_wrong_usage(argv: list[str], capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_run_prints_a_summary(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    shown = capsys.readouterr().out
-    assert "pass@1" in shown
-    assert "pass@4" in shown
-    assert "±" in shown
-    assert "scripted policy: these numbers describe the script, not a model" in shown
+    capsys.readouterr()
+    command = ["run", "BFCLv4", "--tasks", "mini", "--policy", "scripted:wide", "-n", "4"]
+    assert main([*command, "--out", runs[0]]) == 0
+    captured = capsys.readouterr()
+    assert "pass@1: " in captured.out
+    assert "pass@4: " in captured.out
+    assert "95 % interval" in captured.out
+    assert "scripted policy: these numbers describe the script, not a model" in captured.out
+    assert "188 done before" in captured.err
 
 
 def test_run_again_with_other_settings_is_refused(
