@@ -120,7 +120,9 @@ class Episode:
         self._turns: list[TokenTurn] | None = []
         self._cue, self._stop = ("", ()) if form == "chat" else (self.prompt.cue, self.prompt.stop)
         self._chat: list[Message] = as_chat(self.opening) if form == "chat" else []
-        self._text = "" if form == "chat" else "".join(map(self.prompt.block, self.opening))
+        self._blocks: list[str] = (
+            [] if form == "chat" else ["".join(map(self.prompt.block, self.opening))]
+        )
         self.request: Request | None = self._ask()
 
     @property
@@ -137,7 +139,7 @@ class Episode:
         sampling, step = self.sampling, len(self.steps)
         return Request(
             tuple(self._chat) if chat else None,
-            None if chat else self._text + self._cue,
+            None if chat else "".join([*self._blocks, self._cue]),
             self._tools,
             sampling.temperature,
             sampling.top_p,
@@ -191,7 +193,8 @@ class Episode:
             self._chat += as_chat([own, *news])
         else:
             block = self.prompt.block
-            self._text = "".join([self._text, block(own), *map(block, news)])
+            self._blocks.append(block(own))
+            self._blocks.extend(map(block, news))
         self.request = self._ask()
 
     def _end(self, success: bool, score: float, reason: str) -> None:
