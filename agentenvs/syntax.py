@@ -27,6 +27,7 @@ __all__ = [
 MAX_TEXT = 100_000
 MAX_TOKENS = 6_000
 MAX_BITS = 13_000
+MAX_LEVELS = 200
 _SHORT = 2_000
 _TOKEN = re.compile(
     r"""(?s)(?P<prefix>\w*)(?:'(?:[^'\\]|\\.?)*+'?|"(?:[^"\\]|\\.?)*+"?)|\w+|[^\w\s]"""
@@ -115,12 +116,27 @@ def parse_expression(text: str) -> ast.expr:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+            body = ast.parse(text.strip(), mode="eval").body
+    except (MemoryError, RecursionError):
+        raise UnreadableCall("nested too deeply") from None
+    except (SyntaxError, ValueError) as error:
         if isinstance(error, SyntaxError):
             python = f"{error.msg} (<string>, line {error.lineno})"
             raise UnreadableCall(f"not Python syntax: {error.msg}"[:200], python) from None
         raise UnreadableCall(f"not Python syntax: {error}"[:200], str(error)) from None
+    if len(text) > 2 * MAX_LEVELS and _is_deep(body):
+        raise UnreadableCall("nested too deeply")
+    return body
+
+
+def _is_deep(node: ast.AST) -> bool:
+    """Whether the tree has more levels than code that recurses over it may meet."""
+    level = [node]
+    for _ in range(MAX_LEVELS):
+        level = [child for parent in level for child in ast.iter_child_nodes(parent)]
+        if not level:
+            return False
+    return True
 
 
 def _refuse_costly(text: str) -> None:

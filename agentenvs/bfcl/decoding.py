@@ -55,6 +55,8 @@ def decode(text: str, decoding: Decoding, tools: Mapping[str, Tool]) -> Reading:
         reading = _official(text) if decoding == "official" else _native(text, tools)
     except UnreadableCall as problem:
         reading = Reading("malformed", (), str(problem))
+    except RecursionError:
+        reading = Reading("malformed", (), "nested too deeply")
     if reading is not None and (reading.status != "malformed" or decoding == "native"):
         return reading
     if _tries(text, tools):

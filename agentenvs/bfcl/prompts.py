@@ -20,8 +20,7 @@ from agentenvs.errors import SourceMismatch
 __all__ = ["Docs", "handed_over", "handover_sentence", "schemas", "system_prompt", "tools"]
 
 Docs = Literal["official", "compact"]
-#: what the official pipeline appends to the description of each function on offer at first
-_SYNTAX_HINT = " Note that the provided function is in Python 3 syntax."
+_HINT_FUNCTION = "_get_language_specific_hint"
 _PREFIX_END = "Tool description: "
 _LINE = 100
 _HANDOVER = "There are further functions now. Please try again with them."
@@ -106,8 +105,28 @@ def _hinted(item: Task) -> dict[str, Mapping[str, Any]]:
     hinted = dict(item.docs)
     for name in item.first if item.official else ():
         doc = hinted[name]
-        hinted[name] = {**doc, "description": doc["description"] + _SYNTAX_HINT}
+        hinted[name] = {**doc, "description": doc["description"] + _official_hint()}
     return hinted
+
+
+@functools.cache
+def _official_hint() -> str:
+    """Return what the official pipeline appends to each function on offer at first.
+
+    The wheel has it as the last text that a function returns; that text is read, not run.
+    """
+    source = open_official().read("bfcl_eval/utils.py").decode()
+    hints: list[str] = []
+    for function in ast.parse(source).body:
+        if isinstance(function, ast.FunctionDef) and function.name == _HINT_FUNCTION:
+            for part in ast.walk(function):
+                match part:
+                    case ast.Return(value=ast.Constant(value=str(text))):
+                        hints.append(text)
+    found = [hint for hint in hints if "Python" in hint]
+    if len(found) != 1:
+        raise SourceMismatch(f"Expected {_HINT_FUNCTION} to return one hint about Python.")
+    return found[0]
 
 
 @functools.cache

@@ -7,9 +7,10 @@ import re
 import sys
 import threading
 from importlib.abc import InspectLoader
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
+from agentenvs.bfcl.ordered import OrderedSet, with_ordered_sets
 from agentenvs.errors import UnknownName, did_you_mean
 from agentenvs.sources import Tree
 
@@ -35,7 +36,7 @@ _LOADING = threading.RLock()
 
 
 class _TextLoader(InspectLoader):
-    """Loads a module from a text in memory."""
+    """Loads a module from a text in memory; its sets keep texts in order."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -45,6 +46,13 @@ class _TextLoader(InspectLoader):
 
     def is_package(self, fullname: str) -> bool:
         return False
+
+    def get_code(self, fullname: str) -> CodeType:
+        return compile(with_ordered_sets(self._text), f"<{fullname}>", "exec", dont_inherit=True)
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module)["set"] = OrderedSet
+        super().exec_module(module)
 
 
 def simulator(tree: Tree, class_name: str) -> type[Any]:

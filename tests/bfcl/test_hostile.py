@@ -103,6 +103,20 @@ SHAPES = [
     json.dumps([{"name": "ls", "arguments": {"a": "ls (" * 20_000}}]),
     json.dumps([{"name": "ls", "arguments": {"a": [1] * 30_000}}]),
     "ls()\n" * 19_000,
+    *[
+        f"[ls(a=g({before * count}x{after * count}))]"
+        for count in (150, 300, 500, 800, 1_200)
+        for before, after in [
+            ("", "+1"),
+            ("", "[0]"),
+            ("", ".y"),
+            ("", "()"),
+            ("not ", ""),
+            ("x if y else ", ""),
+            ("lambda: ", ""),
+            ("await ", ""),
+        ]
+    ],
 ]
 
 
