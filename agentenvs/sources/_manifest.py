@@ -110,6 +110,10 @@ _BFCL = Source(
             "9118 4cc033be99ae2b10bbde30e7751ddcac5468cb45841b6dc7b3a97b92adf38205 default_prompts",
         ),
         *_files(
+            "bfcl_eval/{}.py",
+            "36012 3703b9bb63f83581c60b8e0b82aac74c360c9ca781e99e7d4eb28b0cce2285dd utils",
+        ),
+        *_files(
             "bfcl_eval/data/BFCL_v4_multi_turn_{}.json",
             """
 390425 1a21a995d06fd6f20ba55de7bced30ef953ec35e998f502ec2ecf4d66ef1c43a base

@@ -15,8 +15,8 @@ from agentenvs.bfcl import tasks
 from agentenvs.bfcl.simulators import simulator
 tree = tasks.open_official()
 travel, tickets = simulator(tree, "TravelAPI")(), simulator(tree, "TicketAPI")()
-travel._load_scenario({})
-print(travel.book_flight("t", "c", "2030-01-01", "a", "b", "x"))
+travel._load_scenario({"access_token": "t", "credit_card_list": {"c": {"balance": 9}}})
+print(travel.book_flight("t", "c", "2030-01-01", "SFO", "LAX", "x"))
 tickets.ticket_queue = [{"id": 1, "created_by": "ada"}]
 tickets.current_user = "ada"
 print(tickets.edit_ticket(1, {"zeta": 1, "alpha": 2, "mid": 3}))

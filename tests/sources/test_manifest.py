@@ -10,8 +10,8 @@ def test_bfcl_is_pinned() -> None:
     entry = sources.source("bfcl")
     assert (entry.version, entry.size) == ("2026.3.23", 1_925_664)
     assert entry.sha256.startswith("3bb6dfa5f0c68ad4")
-    assert entry.digest == "14883f8827bd831eb1f2707f3b09903f9530e95a11e93bc16262abd48aafb8ef"
-    assert len(entry.files) == 26
+    assert entry.digest == "9f44d8be5c02fb5cbee4831b544e05d51d69665e0767bd692e4d3e1e2f7ac8a3"
+    assert len(entry.files) == 27
     assert entry.variable == "AGENTENVS_BFCL"
 
 
