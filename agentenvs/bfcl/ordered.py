@@ -45,4 +45,6 @@ class _Displays(ast.NodeTransformer):
 
 def with_ordered_sets(source: str) -> ast.Module:
     """Return a module's syntax tree in which set displays are calls of `set`."""
-    return ast.fix_missing_locations(_Displays().visit(ast.parse(source)))
+    tree = ast.parse(source)
+    tree.body = [_Displays().visit(statement) for statement in tree.body]
+    return ast.fix_missing_locations(tree)
