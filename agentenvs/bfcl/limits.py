@@ -94,7 +94,7 @@ def _precision(instance: Any, given: Mapping[str, Any]) -> int:
     if isinstance(precision, int | float) and not math.isnan(precision):
         if abs(precision) > MAX_PRECISION:
             raise Costly(f"the precision is over {MAX_PRECISION} digits")
-        work += 100 * int(abs(precision))
+        work += 200 * int(abs(precision))
     for name in ("value", "base", "number"):
         value = given.get(name)
         if isinstance(value, str) and (len(value) > MAX_PRECISION or _EXPONENT.search(value)):
