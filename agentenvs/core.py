@@ -130,6 +130,16 @@ class Shared:
         return self
 
 
+class _Names(Shared):
+    """The ids that may be asked for: one object for every copy of an environment."""
+
+    __slots__ = ("in_order", "lookup")
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.in_order = tuple(names)
+        self.lookup = frozenset(self.in_order)
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """An opaque, reusable state of one environment; see `TextEnv.snapshot`."""
@@ -199,8 +209,7 @@ class TextEnv(gymnasium.Env[str, str]):
         if not task_ids:
             raise BadArgument("Expected at least one task, got none.")
         self.task_ids: tuple[str, ...] = tuple(task_ids)
-        self._known = self.task_ids if known_task_ids is None else tuple(known_task_ids)
-        self._known_set = frozenset(self._known)
+        self._known = _Names(self.task_ids if known_task_ids is None else known_task_ids)
         self.rules: Rules = rules
         self.reward = reward
         self.render_mode = render_mode
@@ -230,8 +239,9 @@ class TextEnv(gymnasium.Env[str, str]):
     def _check_task(self, task: object) -> str:
         if not isinstance(task, str):
             raise BadArgument(f"Expected `task` to be a str, got {type(task)}.")
-        if task not in self._known_set:
-            raise UnknownName(f"There is no task {task!r}.{did_you_mean(task, self._known)}")
+        if task not in self._known.lookup:
+            hint = did_you_mean(task, self._known.in_order)
+            raise UnknownName(f"There is no task {task!r}.{hint}")
         return task
 
     def reset(
@@ -308,7 +318,7 @@ class TextEnv(gymnasium.Env[str, str]):
         return outcome.observation[:MAX_OBSERVATION]
 
     def _info(self, outcome: Outcome) -> dict[str, Any]:
-        messages = [copy.copy(message) for message in outcome.messages]
+        messages = [message.copy() for message in outcome.messages]
         return {"task": self._current, "messages": messages, **outcome.info}
 
     def render(self) -> str | None:

@@ -104,8 +104,9 @@ class RelaxedToolCalls(gymnasium.Wrapper[str, Any, str, str], RecordConstructorA
 
     def _tools(self) -> Toolset:
         # The environment itself knows best: a restored snapshot changes the tools unseen.
-        own = getattr(self.env.unwrapped, "tools", None)
-        if isinstance(own, tuple) and all(isinstance(tool, Tool) for tool in own):
+        own: Any = getattr(self.env.unwrapped, "tools", None)
+        known = own is self._seen or not isinstance(own, tuple)
+        if not known and all(isinstance(tool, Tool) for tool in own):
             self._use(own)
         return self._toolset
 

@@ -14,6 +14,7 @@ from agentenvs.bfcl.prompts import (
     Docs,
     handed_over,
     handover_sentence,
+    offer,
     schemas,
     system_prompt,
     tools,
@@ -139,8 +140,7 @@ class BFCLEnv(TextEnv):
         """The functions on offer now."""
         if self._item is None or self._state is None:
             return ()
-        known = tools(self._item, self.docs)
-        return tuple([known[name] for name in self._item.offers[self._state.turn]])
+        return offer(self._item, self._state.turn, self.docs)
 
     def _start(self, task_id: str, options: Mapping[str, Any]) -> Outcome:
         if options:
@@ -194,8 +194,8 @@ class BFCLEnv(TextEnv):
 
     def _carry_out(self, reading: Reading) -> Outcome:
         item, state = self._parts()
-        offer = item.offer_sets[state.turn]
-        results = state.world.run(reading.calls, offer if self.rules == "fixed" else None)
+        on_offer = item.offer_sets[state.turn]
+        results = state.world.run(reading.calls, on_offer if self.rules == "fixed" else None)
         names = [_shown(call) for call in reading.calls]
         state.acted = True
         state.results = [*(state.results or ()), *results]
@@ -205,7 +205,7 @@ class BFCLEnv(TextEnv):
                 {"role": "tool", "name": name, "content": result}
                 for name, result in zip(names, results, strict=True)
             ],
-            any(name in item.docs and name not in offer for name in called),
+            any(name in item.docs and name not in on_offer for name in called),
         )
 
     def _refuse(self, reading: Reading) -> Outcome:

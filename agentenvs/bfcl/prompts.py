@@ -17,7 +17,15 @@ from agentenvs.bfcl.tasks import Task, open_official
 from agentenvs.core import Tool
 from agentenvs.errors import SourceMismatch
 
-__all__ = ["Docs", "handed_over", "handover_sentence", "schemas", "system_prompt", "tools"]
+__all__ = [
+    "Docs",
+    "handed_over",
+    "handover_sentence",
+    "offer",
+    "schemas",
+    "system_prompt",
+    "tools",
+]
 
 Docs = Literal["official", "compact"]
 _HINT_FUNCTION = "_get_language_specific_hint"
@@ -40,6 +48,13 @@ def tools(item: Task, docs: Docs) -> Mapping[str, Tool]:
     """Return every function of a task as a `Tool`, withheld ones included, by name."""
     known = item.docs if docs == "compact" else _hinted(item)
     return {name: _tool(doc, docs) for name, doc in known.items()}
+
+
+@functools.cache
+def offer(item: Task, turn: int, docs: Docs) -> tuple[Tool, ...]:
+    """Return the functions on offer in a turn, the same object each time."""
+    known = tools(item, docs)
+    return tuple([known[name] for name in item.offers[turn]])
 
 
 @functools.lru_cache(maxsize=256)
