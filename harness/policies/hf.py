@@ -130,6 +130,9 @@ class HFPolicy:
             except AgentEnvsError as error:
                 answers[index] = error
                 continue
+            except Exception as error:
+                answers[index] = PolicyError(f"The request cannot be rendered: {error!r}")
+                continue
             if self.context is not None and len(ids) + job.question.max_tokens > self.context:
                 answers[index] = Completion(
                     token_ids=(), prompt_token_ids=tuple(ids), finish_reason="context"

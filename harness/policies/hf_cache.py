@@ -75,7 +75,7 @@ def _layer_class() -> Any:
 
         def batch_select_indices(self, indices: Any) -> None:
             length = self.keys.shape[-2]
-            self._all = tuple(whole[indices] for whole in self._all)
+            self._all = tuple(whole[indices.to(whole.device)] for whole in self._all)
             self._show(length)
 
     return RoomyLayer

@@ -27,7 +27,7 @@ def encode(tokenizer: Any, request: Request) -> list[int]:
     """
     if request.messages is not None:
         return _render(tokenizer, request.messages, add_generation_prompt=True)
-    text = request.prompt or ""
+    text = _encodable(request.prompt or "")
     ids = [int(i) for i in tokenizer(text)["input_ids"]]
     eos = tokenizer.eos_token_id
     # Some tokenizers close every text, as training wants it; a prompt must stay open.
@@ -41,6 +41,11 @@ def encode(tokenizer: Any, request: Request) -> list[int]:
     return ids
 
 
+def _encodable(text: str) -> str:
+    """Replace lone surrogates, which a model can write as an escape and no tokenizer reads."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _render(
     tokenizer: Any, messages: Sequence[Message], *, add_generation_prompt: bool
 ) -> list[int]:
@@ -52,7 +57,7 @@ def _render(
 
     def rendered(said: Sequence[Message]) -> list[int]:
         out = tokenizer.apply_chat_template(
-            [dict(m) for m in said],
+            [{**m, "content": _encodable(m["content"])} for m in said],
             add_generation_prompt=add_generation_prompt,
             tokenize=True,
             return_dict=True,

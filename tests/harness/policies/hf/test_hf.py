@@ -67,6 +67,37 @@ def test_a_prompt_is_left_open_though_the_tokenizer_closes_texts(policy):
     assert list(made.prompt_token_ids) == [100, 101]
 
 
+@pytest.mark.parametrize("text", ["a\ud800b", "\x00", "é\u202e\U0001f600" * 3])
+def test_odd_text_is_answered(policy, text):
+    message = {"role": "user", "content": text}
+    made = ask(
+        policy,
+        Request(prompt=text, max_tokens=3, seed=1),
+        Request(messages=(message,), max_tokens=3, seed=1),
+    )
+    assert all(len(m.token_ids) > 0 for m in made)
+
+
+def test_a_tokenizer_that_fails_fails_that_request_alone(policy, monkeypatch):
+    tokenizer = policy.tokenizer
+
+    def failing(messages, **options):
+        raise TypeError("unreadable")
+
+    monkeypatch.setattr(tokenizer, "apply_chat_template", failing)
+
+    async def main():
+        return await asyncio.gather(
+            policy.generate(Request(messages=USER, max_tokens=1)),
+            policy.generate(Request(prompt="a", max_tokens=1)),
+            return_exceptions=True,
+        )
+
+    refused, made = asyncio.run(main())
+    assert isinstance(refused, PolicyError)
+    assert len(made.token_ids) == 1
+
+
 def test_an_empty_prompt_starts_with_a_special_token(policy):
     (made,) = ask(policy, Request(prompt="", max_tokens=2, seed=1))
     assert list(made.prompt_token_ids) == [1]
