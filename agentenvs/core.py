@@ -40,9 +40,21 @@ class Message(TypedDict):
     tool_calls: NotRequired[list[dict[str, Any]]]
 
 
+class Shared:
+    """Base of read-only objects that copies of an environment share instead of copying."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+
 @dataclass(frozen=True, slots=True)
-class Tool:
-    """A function on offer.
+class Tool(Shared):
+    """A function on offer; nobody changes one, so copies share it.
 
     Attributes:
         name: the name that a call must use.
@@ -118,16 +130,6 @@ class Outcome:
     score: float = 0.0
     reason: str = ""
     info: dict[str, Any] = field(default_factory=dict)
-
-
-class Shared:
-    """Base of read-only objects that copies of an environment share instead of copying."""
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self
 
 
 class _Names(Shared):
