@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,6 +14,14 @@ __all__ = ["MAX_CALLS", "MAX_DEPTH", "Action", "canonical", "depth_of", "read_js
 
 MAX_CALLS = 256
 MAX_DEPTH = 64
+_MARK = re.compile(r"\"{3}|'{3}|[\"'\[\](){}]")
+#: what a string holds, by its mark
+_INSIDE = {
+    '"': re.compile(r'(?s)(?:[^"\\\n]|\\.)*+'),
+    "'": re.compile(r"(?s)(?:[^'\\\n]|\\.)*+"),
+    '"""': re.compile(r'(?s)(?:[^"\\]|\\.|"(?!""))*+'),
+    "'''": re.compile(r"(?s)(?:[^'\\]|\\.|'(?!''))*+"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +49,20 @@ def canonical(calls: list[ToolCall] | tuple[ToolCall, ...], content: str | None 
 
 
 def depth_of(text: str) -> int:
-    """Return the deepest nesting of brackets in `text`, strings not excepted."""
-    depth = deepest = 0
-    for char in text:
-        if char in "[{(":
+    """Return the deepest nesting of brackets in `text`, those in strings not counted.
+
+    Strings are JSON's or Python's; one in single marks ends with its line.
+    """
+    depth = deepest = at = 0
+    while (match := _MARK.search(text, at)) is not None:
+        mark, at = match.group(), match.end()
+        if mark in "[{(":
             depth += 1
             deepest = max(deepest, depth)
-        elif char in "]})":
+        elif mark in "]})":
             depth -= 1
+        elif (inside := _INSIDE[mark].match(text, at)) is not None:
+            at = inside.end() + len(mark)
     return deepest
 
 
@@ -66,10 +82,30 @@ def read_json_action(text: str) -> Action | None:
         return None
     if stripped.count("[") + stripped.count("{") > MAX_DEPTH and depth_of(stripped) > MAX_DEPTH:
         return None
+    infinite: list[str] = []
+
+    def finite(digits: str) -> float:
+        number = float(digits)
+        if math.isinf(number):
+            infinite.append(digits)
+        return number
+
     try:
-        value = json.loads(stripped, parse_constant=_refuse_constant)
+        value = json.loads(stripped, parse_constant=_refuse_constant, parse_float=finite)
     except (ValueError, RecursionError):
         return None
+    action = _action(value)
+    if action is not None and action.status == "calls" and infinite:
+        reason = f"a number too large for a float: {infinite[0][:24]}"
+        return Action("malformed", content=action.content, reason=reason)
+    return action
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _action(value: Any) -> Action | None:
     content: str | None = None
     if isinstance(value, dict):
         if "tool_calls" not in value:
@@ -88,10 +124,6 @@ def read_json_action(text: str) -> Action | None:
     elif not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         return None
     return _calls(value, content)
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _calls(items: list[Any], content: str | None) -> Action:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -30,7 +31,8 @@ MAX_BITS = 13_000
 MAX_LEVELS = 200
 _SHORT = 2_000
 _TOKEN = re.compile(
-    r"""(?s)(?P<prefix>\w*)(?:'(?:[^'\\]|\\.?)*+'?|"(?:[^"\\]|\\.?)*+"?)|\w+|[^\w\s]"""
+    r"""(?s)(?P<prefix>\w*+)(?:'(?:[^'\\]|\\.|\\\Z)*+'?|"(?:[^"\\]|\\.|\\\Z)*+"?)"""
+    r"""|\w+|[^\w\s]"""
 )
 
 
@@ -82,8 +84,8 @@ def parse_call_list(text: str, *, nested: bool = False) -> tuple[CallNode, ...]:
 
     Args:
         text: at most 100,000 code points, nesting at most 64 deep.
-        nested: also read, as a value, a call, a constant index on one, `str()` of one, and a
-            bare name.
+        nested: also read, as a value, a call, a constant index on one, `str()` of one, a
+            bare name, and a number so large that its float is infinite.
 
     Returns:
         The calls in order; empty for `[]`.
@@ -197,11 +199,13 @@ def _value(node: ast.expr, nested: bool) -> Any:
     match node:
         case ast.Constant(value=int() as value) if value.bit_length() > MAX_BITS:
             raise UnreadableCall("an integer of more than 4,000 digits")
+        case ast.Constant(value=float() as value) if math.isinf(value) and not nested:
+            raise UnreadableCall("a number too large for a float")
         case ast.Constant(value=str() | int() | float() | bool() | None as value):
             return value
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() as op, operand=ast.Constant(value=v)) if (
-            isinstance(v, float) or (type(v) is int and v.bit_length() <= MAX_BITS)
-        ):
+            isinstance(v, float) and (nested or not math.isinf(v))
+        ) or (type(v) is int and v.bit_length() <= MAX_BITS):
             return -v if isinstance(op, ast.USub) else v
         case ast.List(elts=elts):
             return [_value(e, nested) for e in elts]

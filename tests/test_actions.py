@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentenvs.actions import MAX_CALLS, canonical, read_json_action
+from agentenvs.actions import MAX_CALLS, canonical, depth_of, read_json_action
 from agentenvs.core import ToolCall
 
 CALL = {"name": "f", "arguments": {"a": 1}}
@@ -94,3 +94,38 @@ def test_canonical_text_reads_back(calls: list[ToolCall], content: str | None) -
 @given(st.text() | st.text(alphabet='[]{}":,aname\\ 1'))
 def test_never_raises(text: str) -> None:
     read_json_action(text)
+
+
+def test_brackets_in_strings_are_not_nesting() -> None:
+    said = "(" * 100 + '\\"' + "['" * 100
+    call = {"name": "f", "arguments": {"a": said}}
+    action = read_json_action(json.dumps([call]))
+    assert action is not None
+    assert action.calls == (ToolCall("f", {"a": said}),)
+
+
+@pytest.mark.parametrize(
+    ("text", "depth"),
+    [
+        ("", 0),
+        ("[({})]", 3),
+        ("]][", 0),
+        ('["[", "\\"[[", \'[[\']', 1),
+        ("f('''[ ' [ \\''' ['''[[", 3),
+        ("['[[\n[[']", 3),
+        ('"""[[', 0),
+        ('["\\', 1),
+    ],
+)
+def test_depth(text: str, depth: int) -> None:
+    assert depth_of(text) == depth
+
+
+def test_numbers_that_no_float_holds_are_refused() -> None:
+    action = read_json_action(
+        '{"content": "so", "tool_calls": [{"name": "f", "arguments": {"a": [1e999]}}]}'
+    )
+    assert action is not None
+    assert (action.status, action.content) == ("malformed", "so")
+    assert action.reason == "a number too large for a float: 1e999"
+    assert read_json_action('{"a": 1e999}') is None

@@ -87,6 +87,8 @@ def test_literals(text: str, value: Any) -> None:
         "f(a={[]: 1})",
         "f(a=-'x')",
         "f(a=-True)",
+        "f(a=1e999)",
+        "f(a=[-1e999])",
         "f(a=x[0])",
         "f(a=y:=1)",
         "await f()",
@@ -138,6 +140,11 @@ def test_nested_values_only_where_asked() -> None:
         assert parse_call_list(f"f(a={text})", nested=True)[0].kwargs == (("a", node),)
         with pytest.raises(UnreadableCall):
             parse_call_list(f"f(a={text})")
+
+
+def test_brackets_in_strings_are_not_nesting() -> None:
+    said = "[(" * 100
+    assert parse_call_list(f"[f(a={said!r})]") == (CallNode("f", (), (("a", said),)),)
 
 
 def test_warnings_of_the_parser_stay_inside() -> None:

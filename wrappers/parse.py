@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import keyword
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -96,8 +95,6 @@ def _strict_action(text: str, tools: Toolset) -> tuple[Action | None, str]:
     action, form = read_json_action(text), "json"
     if action is None:
         action, form = read_call_list(text, tools.by_name), "pylist"
-    if action is not None and any(_has_infinity(call.arguments) for call in action.calls):
-        return Action("malformed", reason="a number longer than floats can hold"), form
     return action, form
 
 
@@ -116,6 +113,7 @@ def _kind(reason: str) -> str:
         ("nested deeper", "too_deep"),
         ("longer than", "too_large"),
         ("more than", "too_large"),
+        ("too large", "too_large"),
         ("literal", "not_literal"),
         ("twice", "ambiguous"),
         ("arguments", "arguments"),
@@ -188,11 +186,3 @@ def _same_strictly(text: str, tools: Toolset, reader: Reader, repairs: list[str]
 
 def _is_no_name(name: str) -> bool:
     return "-" in name or keyword.iskeyword(name)
-
-
-def _has_infinity(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(map(_has_infinity, value.values()))
-    if isinstance(value, list | tuple):
-        return any(map(_has_infinity, value))
-    return isinstance(value, float) and not math.isfinite(value)
