@@ -20,6 +20,7 @@ __all__ = [
     "StrNode",
     "UnreadableCall",
     "bind",
+    "parse_call",
     "parse_call_list",
     "parse_expression",
     "read_call_list",
@@ -99,6 +100,11 @@ def parse_call_list(text: str, *, nested: bool = False) -> tuple[CallNode, ...]:
     if len(items) > MAX_CALLS:
         raise UnreadableCall(f"more than {MAX_CALLS} calls")
     return tuple(_call(item, nested) for item in items)
+
+
+def parse_call(text: str, *, nested: bool = False) -> CallNode:
+    """Read one Python-style call; the rest is as for `parse_call_list`."""
+    return _call(parse_expression(text), nested)
 
 
 def parse_expression(text: str) -> ast.expr:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from agentenvs.syntax import CallNode, UnreadableCall, parse_call_list
+from agentenvs.syntax import CallNode, UnreadableCall, parse_call
 
 __all__ = ["call_text", "read_call", "read_plain", "rewritten"]
 
@@ -69,10 +69,7 @@ def read_call(text: str, *, nested: bool) -> CallNode:
         return CallNode(name, tuple(args), tuple(kwargs.items()))
     if text.isidentifier():
         raise UnreadableCall(f"name {text!r} is not defined")
-    nodes = parse_call_list(text, nested=nested)
-    if len(nodes) != 1 or text.lstrip()[:1] in ("[", "("):
-        raise UnreadableCall("a list where one call was expected")
-    return nodes[0]
+    return parse_call(text, nested=nested)
 
 
 def read_plain(text: str) -> Plain | None:

@@ -72,3 +72,10 @@ def test_names_are_rewritten_inside_strings_and_lose_white_space() -> None:
         "echo(content='call x.ls() then x.cd(x)')"
     )
     assert rewritten("f(a='NVDA (Nvidia)')", known) == "f(a='NVDA(Nvidia)')"
+
+
+def test_brackets_around_a_call_are_no_list() -> None:
+    assert read_call("(f(a=1))", nested=True) == CallNode("f", (), (("a", 1),))
+    for text in ("(f(),)", "[f()]", "()"):
+        with pytest.raises(UnreadableCall, match="where a call was expected"):
+            read_call(text, nested=True)
