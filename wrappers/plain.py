@@ -14,8 +14,9 @@ from agentenvs.wrappers.trouble import Unreadable
 
 __all__ = ["read_line"]
 
+_BULLET = r"(?:(?:[-*+•·>]|\(?\d{1,3}[.):]|>>>)[ \t\r]*)?"
 _HEAD = re.compile(
-    r"[ \t\r]*(?:(?:[-*+•·>]|\(?\d{1,3}[.):]|>>>)[ \t\r]*){0,3}[*_`]{0,3}"
+    rf"[ \t\r]*{_BULLET}{_BULLET}{_BULLET}[*_`]{{0,3}}"
     r"(?:(?:assistant|(?:tool|function)(?:[ _]calls?)?|calls?|step[ ]\d{1,3}|command|answer"
     r"|response)[*_]{0,2}[:：][*_]{0,2}[ \t\r]*)?`{0,2}",
     re.IGNORECASE,

@@ -15,7 +15,7 @@ from agentenvs.wrappers.trouble import Unreadable
 
 __all__ = ["NAME", "bind", "quoted_calls", "read_call", "read_call_list"]
 
-NAME = re.compile(r"[^\W\d]\w*(?:[.\-][^\W\d]\w*)*")
+NAME = re.compile(r"[^\W\d]\w*+(?:[.\-](?=[^\W\d])|\w)*+")
 #: what ends a model's turn may stand where closing brackets were forgotten
 END = re.compile(r"<\|im_end\|>|</s>|<\|e(?:ot|om)_id\|>|<\|endoftext\|>|<end_of_turn>|<｜end▁of▁")
 _CALLED = re.compile(r"[ \t]*[(（]")

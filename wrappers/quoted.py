@@ -23,7 +23,7 @@ CLOSING = {
 QUOTES = frozenset(CLOSING)
 _STOP = {quote: re.compile(rf"[^\\{closing}]*") for quote, closing in CLOSING.items()}
 _BLANK = re.compile(r"[\s\u200b\ufeff]*")
-_OPENERS = frozenset("([{=,:")
+_OPENERS = frozenset("([{=,:+%*/|&<>-")
 
 _ESCAPE = re.compile(
     r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})"

@@ -36,7 +36,8 @@ _NEXT_LABEL = re.compile(
     re.IGNORECASE,
 )
 _CLOSERS = {"[": "]", '"': '"', "'": "'", "`": "`"}
-_NOTHING = frozenset({"none", "n/a", "na", "null", "no action", "no_action", "finish"})
+_NO_INPUT = frozenset({"none", "(none)", "n/a", "na", "null"})
+_NOTHING = _NO_INPUT | {"no action", "no_action", "finish"}
 
 
 def read_action(scan: Scanner, tools: Toolset, at: int) -> tuple[list[ToolCall] | None, int]:
@@ -113,7 +114,7 @@ def _input(scan: Scanner, tools: Toolset, name: str, at: int) -> tuple[dict[str,
     bare = text[start:end].strip()
     if fence:
         bare = bare.removesuffix("```").strip()
-    if not bare or (bare.lower() in _NOTHING and not tools.parameters(name)):
+    if not bare or (bare.lower() in _NO_INPUT and not tools.required(name)):
         _refuse_cut(scan, tools, name, end)
         return {}, end
     return _bare(scan, tools, name, bare), end
@@ -174,6 +175,9 @@ def bracket_action(scan: Scanner, tools: Toolset, at: int) -> tuple[ToolCall, in
     if end < 0:
         raise Unreadable("cut", "the text ends inside brackets")
     bare = scan.text[match.end() : end].strip()
+    if len(bare) > 1 and bare[0] == bare[-1] and bare[0] in "\"'" and bare[0] not in bare[1:-1]:
+        scan.mend("quotes")
+        bare = bare[1:-1].strip()
     if not bare:
         raise Unreadable("arguments", f"nothing in the brackets of {name}")
     return ToolCall(name, {sole: by_kinds(scan, bare, tools.kinds(name, sole))}), end + 1

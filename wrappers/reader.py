@@ -74,13 +74,14 @@ class Reader:
         self._span = (0, 0)
         self._beside: str | None = None
         self._mused = False
+        self._line_start = 0
 
     def run(self) -> None:
         """Read the whole text."""
         at = 0
         size = len(self.text)
         while not self._done and at < size:
-            match = next_trigger(self.text, at)
+            match = next_trigger(self.text, at, begins=at == self._line_start)
             if match is None:
                 self._say(at, size)
                 break
@@ -231,6 +232,7 @@ class Reader:
         if match["muse"] and not self._found:
             return self._muse(match)
         if match["self"] and not self._begun():
+            self._line_start = match.end()
             return match.end()
         self._say(match.start(), match.end())
         return match.end()

@@ -17,7 +17,7 @@ from agentenvs.wrappers.trouble import Unreadable
 
 __all__ = ["Scanner"]
 
-_BLANK = re.compile(r"[\s\u200b\ufeff]*(?:(?:#|//)[^\n]*[\s\u200b\ufeff]*)*")
+_BLANK = re.compile(r"[\s\u200b\ufeff]*(#|//)?")
 _WORD = re.compile(r"[^\W\d]\w*")
 _KEY = re.compile(r"[^\W\d][\w-]*(?=\s*[:=：])")
 _LITERALS = {
@@ -89,9 +89,12 @@ class Scanner:
         """Return the first position from `at` on that is neither blank nor in a comment."""
         if at < self.size and self.text[at] > "#" and self.text[at] not in "/\u200b\ufeff\u3000":
             return at
-        match = _BLANK.match(self.text, at)
+        start = at
+        while (match := _BLANK.match(self.text, at)) is not None and match[1]:
+            line = self.text.find("\n", match.end())
+            at = line if line >= 0 else self.size
         end = match.end() if match else at
-        self.spent += end - at
+        self.spent += end - start
         return end
 
     def json_value(self, at: int) -> tuple[Any, int]:

@@ -78,9 +78,15 @@ CALL_JSON = re.compile(
 )
 
 
-def next_trigger(text: str, at: int) -> re.Match[str] | None:
-    """Return the first match of `INLINE`, or of `LINE` at the start of a line, from `at` on."""
-    if at == 0 or text[at - 1] == "\n":
+def next_trigger(text: str, at: int, *, begins: bool = False) -> re.Match[str] | None:
+    """Return the first match of `INLINE`, or of `LINE` at the start of a line, from `at` on.
+
+    Args:
+        text: the reply.
+        at: where to begin.
+        begins: a line counts as begun at `at`.
+    """
+    if begins or at == 0 or text[at - 1] == "\n":
         match = LINE.match(text, at)
         if match is not None:
             return match
