@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,18 +17,21 @@ from agentenvs.spaces import UnicodeText
 
 __all__ = [
     "Message",
-    "Outcome",
     "Rules",
     "Shared",
     "Snapshot",
     "TextEnv",
     "Tool",
     "ToolCall",
+    "Transition",
     "fork",
 ]
 
 Rules = Literal["official", "fixed"]
 MAX_ACTION = 100_000
+_TOO_LONG_REASON = f"an action of over {MAX_ACTION} characters"
+#: reads as malformed calls, never as words
+_TOO_LONG = json.dumps({"content": None, "tool_calls": _TOO_LONG_REASON})
 MAX_OBSERVATION = 2_000_000
 
 
@@ -108,7 +112,7 @@ class ToolCall:
 
 
 @dataclass(slots=True)
-class Outcome:
+class Transition:
     """What one reset or step brought about; `TextEnv` turns it into Gymnasium's tuple.
 
     Attributes:
@@ -223,11 +227,11 @@ class TextEnv(gymnasium.Env[str, str]):
         self._log: list[Message] = []
 
     @abstractmethod
-    def _start(self, task: str, options: Mapping[str, Any]) -> Outcome:
+    def _start(self, task: str, options: Mapping[str, Any]) -> Transition:
         """Begin `task` afresh."""
 
     @abstractmethod
-    def _act(self, action: str) -> Outcome:
+    def _act(self, action: str) -> Transition:
         """Carry out one action (at most `MAX_ACTION` code points); never raise on text."""
 
     @abstractmethod
@@ -272,15 +276,15 @@ class TextEnv(gymnasium.Env[str, str]):
         self._current = self._check_task(task)
         self._log = []
         self._over = False
-        outcome = self._start(self._current, options)
-        return self._deliver(outcome), self._info(outcome)
+        transition = self._start(self._current, options)
+        return self._deliver(transition), self._info(transition)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Carry out one action.
 
         Args:
-            action: any text; over `MAX_ACTION` code points it is reported as malformed and
-                read as far as that limit.
+            action: any text; one of over `MAX_ACTION` code points is malformed, and none of
+                it is carried out.
 
         Returns:
             Observation, reward, terminated, truncated and `info`.
@@ -296,32 +300,36 @@ class TextEnv(gymnasium.Env[str, str]):
             )
         if self._over:
             raise ResetNeeded("The episode is over: call `reset` before `step`.")
-        self._log.append({"role": "assistant", "content": action})
-        outcome = self._act(action[:MAX_ACTION])
-        over = outcome.terminated or outcome.truncated
+        self._log.append({"role": "assistant", "content": action[:MAX_ACTION]})
+        if len(action) <= MAX_ACTION:
+            transition = self._act(action)
+        else:
+            transition = self._act(_TOO_LONG)
+            transition.info["parse"] = {"status": "malformed", "reason": _TOO_LONG_REASON}
+        over = transition.terminated or transition.truncated
         self._over = over
-        value = float(outcome.success) if self.reward == "success" else float(outcome.score)
-        observation = self._deliver(outcome)
-        info = self._info(outcome)
+        value = float(transition.success) if self.reward == "success" else float(transition.score)
+        observation = self._deliver(transition)
+        info = self._info(transition)
         if over:
-            info["success"] = bool(outcome.success)
-            info["score"] = float(outcome.score)
-            info["reason"] = outcome.reason
+            info["success"] = bool(transition.success)
+            info["score"] = float(transition.score)
+            info["reason"] = transition.reason
         return (
             observation,
             value if over else 0.0,
-            bool(outcome.terminated),
-            bool(outcome.truncated),
+            bool(transition.terminated),
+            bool(transition.truncated),
             info,
         )
 
-    def _deliver(self, outcome: Outcome) -> str:
-        self._log.extend(outcome.messages)
-        return outcome.observation[:MAX_OBSERVATION]
+    def _deliver(self, transition: Transition) -> str:
+        self._log.extend(transition.messages)
+        return transition.observation[:MAX_OBSERVATION]
 
-    def _info(self, outcome: Outcome) -> dict[str, Any]:
-        messages = [message.copy() for message in outcome.messages]
-        return {"task": self._current, "messages": messages, **outcome.info}
+    def _info(self, transition: Transition) -> dict[str, Any]:
+        messages = [message.copy() for message in transition.messages]
+        return {"task": self._current, "messages": messages, **transition.info}
 
     def render(self) -> str | None:
         """Return the conversation so far as text in render mode "ansi", else None."""

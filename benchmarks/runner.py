@@ -20,7 +20,7 @@ from typing import Any
 
 import gymnasium
 
-from agentenvs.core import Outcome, TextEnv, Tool
+from agentenvs.core import TextEnv, Tool, Transition
 from agentenvs.harness import Completion, Request, run_async
 from agentenvs.harness.exchange import Form
 
@@ -41,15 +41,15 @@ class Echo(TextEnv):
         super().__init__(task_ids=TASKS, **kwargs)
         self._step = 0
 
-    def _start(self, task: str, options: Mapping[str, Any]) -> Outcome:
+    def _start(self, task: str, options: Mapping[str, Any]) -> Transition:
         self._step = 0
         text = "Please write the report, one sentence at a time, and tell me when it is done."
         info = {"system": "You write reports.", "tools": [TOOL]}
-        return Outcome(text, [{"role": "user", "content": text}], info=info)
+        return Transition(text, [{"role": "user", "content": text}], info=info)
 
-    def _act(self, action: str) -> Outcome:
+    def _act(self, action: str) -> Transition:
         self._step += 1
-        return Outcome(
+        return Transition(
             RESULT,
             [{"role": "tool", "content": RESULT, "name": "write"}],
             terminated=self._step == STEPS,

@@ -9,7 +9,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 import agentenvs
-from agentenvs.core import MAX_ACTION, MAX_OBSERVATION, Outcome, TextEnv, Tool
+from agentenvs.core import MAX_ACTION, MAX_OBSERVATION, TextEnv, Tool, Transition
 from agentenvs.errors import BadAction, BadArgument, UnknownName
 
 
@@ -21,17 +21,17 @@ class Guess(TextEnv):
         self.said: list[str] = []
         self.noise = 0.0
 
-    def _start(self, task: str, options: Mapping[str, Any]) -> Outcome:
+    def _start(self, task: str, options: Mapping[str, Any]) -> Transition:
         self.said = []
         self.noise = float(self.np_random.random())
-        return Outcome("Guess.", [{"role": "user", "content": "Guess."}], info={"tools": []})
+        return Transition("Guess.", [{"role": "user", "content": "Guess."}], info={"tools": []})
 
-    def _act(self, action: str) -> Outcome:
+    def _act(self, action: str) -> Transition:
         self.said.append(action)
         self.noise = float(self.np_random.random())
         right = action == self._current[-1]
         text = f"{len(self.said)} {self.noise:.6f}"
-        return Outcome(
+        return Transition(
             text,
             [{"role": "user", "content": text}],
             terminated=right,
@@ -121,16 +121,19 @@ def test_step_after_the_end_is_refused() -> None:
         env.step("3")
 
 
-def test_overlong_action_is_cut_not_refused() -> None:
-    env = Guess()
+def test_overlong_action_is_malformed_and_none_of_it_is_carried_out() -> None:
+    env = Guess(task="guess_3", render_mode="ansi")
     env.reset()
-    env.step("x" * (MAX_ACTION + 5))
-    assert len(env.said[0]) == MAX_ACTION
+    info = env.step("3" + " " * MAX_ACTION)[-1]
+    assert info["parse"]["status"] == "malformed"
+    assert "over 100000 characters" in info["parse"]["reason"]
+    assert env.said[0] != "3"
+    assert len(str(env.render())) < MAX_ACTION + 200
 
 
 def test_overlong_observation_stays_within_the_space() -> None:
     env = Guess()
-    outcome = Outcome("y" * (MAX_OBSERVATION + 5), [])
+    outcome = Transition("y" * (MAX_OBSERVATION + 5), [])
     assert env._deliver(outcome) in env.observation_space
 
 

@@ -20,7 +20,7 @@ from agentenvs.bfcl.prompts import (
     tools,
 )
 from agentenvs.bfcl.tasks import Task, all_ids, data_version, is_official, task, task_ids
-from agentenvs.core import Message, Outcome, Rules, TextEnv, Tool
+from agentenvs.core import Message, Rules, TextEnv, Tool, Transition
 from agentenvs.errors import BadArgument
 from agentenvs.syntax import CallNode
 
@@ -142,31 +142,31 @@ class BFCLEnv(TextEnv):
             return ()
         return offer(self._item, self._state.turn, self.docs)
 
-    def _start(self, task_id: str, options: Mapping[str, Any]) -> Outcome:
+    def _start(self, task_id: str, options: Mapping[str, Any]) -> Transition:
         if options:
             raise BadArgument(f"Expected only the option 'task', got {min(options)!r} too.")
         self._item = item = task(task_id)
         self._state = _State(item.world(self.rules), Judge(item, self.rules), results=[])
-        outcome = self._open_turn()
-        outcome.info.update(
+        transition = self._open_turn()
+        transition.info.update(
             system=system_prompt(item, self.docs),
             policy="",
             tools=schemas(item, self._state.turn, self.docs),
             data_version=data_version([task_id]),
         )
-        return outcome
+        return transition
 
-    def _act(self, action: str) -> Outcome:
+    def _act(self, action: str) -> Transition:
         item, _ = self._parts()
         reading = decode(action, self.decoding, tools(item, self.docs))
         if reading.status == "calls":
-            outcome = self._carry_out(reading)
+            transition = self._carry_out(reading)
         elif reading.status == "malformed" and self.rules == "fixed":
-            outcome = self._refuse(reading)
+            transition = self._refuse(reading)
         else:
-            outcome = self._close_turn()
-        outcome.info["parse"] = reading.parse
-        return outcome
+            transition = self._close_turn()
+        transition.info["parse"] = reading.parse
+        return transition
 
     def _save(self) -> _State:
         return self._parts()[1].copy()
@@ -180,7 +180,7 @@ class BFCLEnv(TextEnv):
             raise BadArgument("Expected `reset` before `step`.")
         return self._item, self._state
 
-    def _open_turn(self) -> Outcome:
+    def _open_turn(self) -> Transition:
         item, state = self._parts()
         said = item.questions[state.turn]
         info: dict[str, Any] = {"turn": state.turn, "withheld_call": False}
@@ -190,9 +190,9 @@ class BFCLEnv(TextEnv):
             info["tools"] = schemas(item, state.turn, self.docs)
         else:
             observation = said
-        return Outcome(observation, [{"role": "user", "content": said}], info=info)
+        return Transition(observation, [{"role": "user", "content": said}], info=info)
 
-    def _carry_out(self, reading: Reading) -> Outcome:
+    def _carry_out(self, reading: Reading) -> Transition:
         item, state = self._parts()
         on_offer = item.offer_sets[state.turn]
         results = state.world.run(reading.calls, on_offer if self.rules == "fixed" else None)
@@ -208,50 +208,50 @@ class BFCLEnv(TextEnv):
             any(name in item.docs and name not in on_offer for name in called),
         )
 
-    def _refuse(self, reading: Reading) -> Outcome:
+    def _refuse(self, reading: Reading) -> Transition:
         """Answer calls that do not read; the turn goes on."""
         content = f"Error: these calls could not be read: {reading.reason}"
         return self._after_step([{"role": "tool", "content": content}], False)
 
-    def _after_step(self, messages: list[Message], withheld: bool) -> Outcome:
+    def _after_step(self, messages: list[Message], withheld: bool) -> Transition:
         _, state = self._parts()
         state.steps += 1
-        outcome = Outcome(
+        transition = Transition(
             str(messages), messages, info={"turn": state.turn, "withheld_call": withheld}
         )
         if state.steps > self.max_steps_per_turn:
-            self._stop(outcome)
-        return outcome
+            self._stop(transition)
+        return transition
 
-    def _stop(self, outcome: Outcome) -> None:
+    def _stop(self, transition: Transition) -> None:
         """End the episode at the step limit."""
         item, state = self._parts()
-        outcome.truncated = True
+        transition.truncated = True
         if self.rules == "official" and state.turn == item.turns - 1:
             state.judge.turn_over(state.turn, state.world, state.results or (), state.acted)
-            self._conclude(outcome)
+            self._conclude(transition)
         else:
-            outcome.reason = FORCED
-            outcome.info["failed_turn"] = state.turn if self.rules == "fixed" else None
+            transition.reason = FORCED
+            transition.info["failed_turn"] = state.turn if self.rules == "fixed" else None
 
-    def _close_turn(self) -> Outcome:
+    def _close_turn(self) -> Transition:
         item, state = self._parts()
         state.judge.turn_over(state.turn, state.world, state.results or (), state.acted)
         if state.turn == item.turns - 1:
             info = {"turn": state.turn, "withheld_call": False}
-            outcome = Outcome("", [], terminated=True, info=info)
-            self._conclude(outcome)
-            return outcome
+            transition = Transition("", [], terminated=True, info=info)
+            self._conclude(transition)
+            return transition
         state.turn += 1
         state.steps, state.acted, state.results = 0, False, []
         return self._open_turn()
 
-    def _conclude(self, outcome: Outcome) -> None:
+    def _conclude(self, transition: Transition) -> None:
         verdict = self._parts()[1].judge.verdict()
-        outcome.success = verdict.valid
-        outcome.score = float(verdict.valid)
-        outcome.reason = verdict.error_type
-        outcome.info["failed_turn"] = verdict.turn
+        transition.success = verdict.valid
+        transition.score = float(verdict.valid)
+        transition.reason = verdict.error_type
+        transition.info["failed_turn"] = verdict.turn
 
 
 def _shown(call: str | CallNode) -> str:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import gymnasium
 
 from agentenvs.actions import Action, read_json_action
-from agentenvs.core import Message, Outcome, TextEnv, Tool
+from agentenvs.core import Message, TextEnv, Tool, Transition
 from agentenvs.syntax import read_call_list
 
 ID = "tests/Ledger-v0"
@@ -50,12 +50,12 @@ class Ledger(TextEnv):
         self.decoding = decoding
         self.max_steps = max_steps
 
-    def _start(self, task: str, options: Mapping[str, Any]) -> Outcome:
+    def _start(self, task: str, options: Mapping[str, Any]) -> Transition:
         self._size = int(task.removeprefix("ledger_")) + 1
         self._balance = self._turn = self._steps = 0
         self._right = True
         text = f"Deposit {self._size}, then 1."
-        return Outcome(
+        return Transition(
             text,
             [{"role": "user", "content": text}],
             info={
@@ -73,12 +73,12 @@ class Ledger(TextEnv):
             read = read_call_list(action, tools)
         return read or Action("words", content=action)
 
-    def _act(self, action: str) -> Outcome:
+    def _act(self, action: str) -> Transition:
         self._steps += 1
         read = self._read(action)
         info: dict[str, Any] = {"parse": {"status": read.status, "reason": read.reason}}
         if self._steps >= self.max_steps:
-            return Outcome("", [], truncated=True, reason="steps", info=info)
+            return Transition("", [], truncated=True, reason="steps", info=info)
         if read.status == "calls":
             results: list[Message] = []
             for call in read.calls:
@@ -89,12 +89,12 @@ class Ledger(TextEnv):
                 receipt = int(self.np_random.integers(10_000))
                 content = f'{{"ok": {str(good).lower()}, "receipt": {receipt}}}'
                 results.append({"role": "tool", "name": call.name, "content": content})
-            return Outcome("\n".join(m["content"] for m in results), results, info=info)
+            return Transition("\n".join(m["content"] for m in results), results, info=info)
         self._right &= self._balance == (self._size + 1 if self._turn == 0 else 1)
         self._turn += 1
         if self._turn == 2:
             reason = "" if self._right else "balance"
-            return Outcome(
+            return Transition(
                 "",
                 [],
                 terminated=True,
@@ -105,7 +105,7 @@ class Ledger(TextEnv):
             )
         text = f"Now withdraw {self._size}."
         info["tools"] = [DEPOSIT.schema(), WITHDRAW.schema()]
-        return Outcome(text, [{"role": "user", "content": text}], info=info)
+        return Transition(text, [{"role": "user", "content": text}], info=info)
 
     def _save(self) -> Any:
         return (self._size, self._balance, self._turn, self._steps, self._right)

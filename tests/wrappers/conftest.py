@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentenvs.actions import read_json_action
-from agentenvs.core import Outcome, TextEnv, Tool
+from agentenvs.core import TextEnv, Tool, Transition
 from agentenvs.wrappers import Parse, Toolset, parse_tool_calls
 
 
@@ -79,15 +79,15 @@ class EchoEnv(TextEnv):
     def _schemas(self) -> list[dict[str, Any]]:
         return [tool.schema() for tool in self.tools]
 
-    def _start(self, task: str, options: Mapping[str, Any]) -> Outcome:
+    def _start(self, task: str, options: Mapping[str, Any]) -> Transition:
         self.count, self.unlocked = 0, False
-        return Outcome(
+        return Transition(
             "hello",
             [{"role": "user", "content": "hello"}],
             info={"tools": self._schemas()},
         )
 
-    def _act(self, action: str) -> Outcome:
+    def _act(self, action: str) -> Transition:
         self.count += 1
         read = read_json_action(action)
         status = "words" if read is None else read.status
@@ -97,7 +97,9 @@ class EchoEnv(TextEnv):
             self.unlocked = True
             info["tools"] = self._schemas()
         over = self.count >= self.steps
-        return Outcome(action, [{"role": "tool", "content": action}], over, success=over, info=info)
+        return Transition(
+            action, [{"role": "tool", "content": action}], over, success=over, info=info
+        )
 
     def _save(self) -> Any:
         return self.count, self.unlocked
