@@ -151,6 +151,7 @@ class Snapshot:
     """An opaque, reusable state of one environment; see `TextEnv.snapshot`."""
 
     kind: type[TextEnv]
+    rules: Rules
     task: str
     over: bool
     log: tuple[Message, ...]
@@ -345,10 +346,12 @@ class TextEnv(gymnasium.Env[str, str]):
         """Return the exact state of the episode, its generator included.
 
         It can be restored any number of times, into this environment or into another one
-        that was made with the same arguments.
+        that was made with the same arguments (a wrapped one wants a `reset` before its first
+        `step`, whatever was restored).
         """
         return Snapshot(
             type(self),
+            self.rules,
             self._current,
             self._over,
             tuple(self._log),
@@ -360,10 +363,15 @@ class TextEnv(gymnasium.Env[str, str]):
         """Go back to `snapshot`.
 
         Raises:
-            BadArgument: it is not a snapshot of this kind of environment.
+            BadArgument: it is not a snapshot of this kind of environment, or of one with
+                other rules.
         """
         if not isinstance(snapshot, Snapshot) or snapshot.kind is not type(self):
             raise BadArgument(f"Expected a snapshot of {type(self).__name__}, got {snapshot!r:.80}")
+        if snapshot.rules != self.rules:
+            raise BadArgument(
+                f"Expected a snapshot with rules {self.rules!r}, got one with {snapshot.rules!r}."
+            )
         self._current = snapshot.task
         self._over = snapshot.over
         self._log = list(snapshot.log)

@@ -162,9 +162,9 @@ class Episode:
         if request is None:
             raise AgentEnvsError("The episode is over; there is nothing to respond to.")
         text = _cut(completion.text, request.stop) if request.stop else completion.text
-        if self._turns is not None:
-            self._note_tokens(completion, request)
         finish = completion.finish_reason
+        if self._turns is not None and finish != "context":
+            self._note_tokens(completion, request)
         if finish == "context":
             self.steps.append(Step(text, (), {}, finish, 0.0))
             self._end(False, 0.0, "context_overflow")

@@ -100,14 +100,14 @@ class Completion:
         tool_calls: calls that the server has parsed already; they go before `text`.
         token_ids: ids of the new tokens, where the policy knows them.
         logprobs: one log-probability a new token, under the distribution sampled from.
-        prompt_token_ids: ids of the rendered prompt, where the policy knows them.
         finish_reason: "stop"; "length" (`max_tokens` ran out); "tool_calls"; or "context"
             (the conversation no longer fits: the episode ends as a failure).
+        prompt_token_ids: ids of the rendered prompt, where the policy knows them.
     """
 
     text: str = ""
     tool_calls: tuple[ToolCall, ...] | None = None
     token_ids: tuple[int, ...] | None = None
     logprobs: tuple[float, ...] | None = None
-    prompt_token_ids: tuple[int, ...] | None = None
     finish_reason: FinishReason = "stop"
+    prompt_token_ids: tuple[int, ...] | None = None

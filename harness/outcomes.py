@@ -260,17 +260,25 @@ class Outcomes:
         return made
 
     def write_jsonl(self, path: str | os.PathLike[str]) -> None:
-        """Write a row for each rollout, whole or not at all. Settings are not written."""
-        write_whole(Path(path), (dump(row) for row in self))
+        """Write a row for each rollout, whole or not at all.
+
+        Settings are not written, but for the mark of scripted outcomes.
+        """
+        mark = self._mark()
+        write_whole(Path(path), (dump({**row, **mark}) for row in self))
 
     def save_pass_flags(self, path: str | os.PathLike[str]) -> None:
         """Write a `{task_id, pass_flags}` row for each task, whole or not at all.
 
         Rows of scripted outcomes say so (`scripted`, `policy`), so that the mark survives.
         """
-        mark: dict[str, Any] = {"scripted": True, "policy": self.policy} if self.scripted else {}
+        mark = self._mark()
         rows = ({"task_id": t, "pass_flags": f, **mark} for t, f in self.pass_flags().items())
         write_whole(Path(path), (dump(row) for row in rows))
+
+    def _mark(self) -> dict[str, Any]:
+        """What every row of scripted outcomes carries, wherever it goes."""
+        return {"scripted": True, "policy": self.policy} if self.scripted else {}
 
 
 def _flat(found: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

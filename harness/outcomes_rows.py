@@ -16,6 +16,8 @@ __all__ = ["REQUIRED", "Columns", "RowError", "check", "decode", "show"]
 
 #: the fields that every row has
 REQUIRED = ("task_id", "rollout", "success")
+#: what rows of scripted outcomes carry, so that the mark goes wherever a row goes
+_MARKS = ("scripted", "policy")
 # Wall time says how busy the machine was, so that it alone never makes two rows disagree.
 _NOT_COMPARED = "wall_s"
 _MAX_FIELDS = 256
@@ -54,7 +56,7 @@ class Columns:
         index: task id -> its number, in the order of first appearance.
         task, rollout, success, line: the row's task number, rollout, verdict and line.
         fields: further fields, None where a row lacks one.
-        marks: settings that rows of `pass_flags` carry along.
+        marks: settings that rows carry along.
     """
 
     def __init__(self) -> None:
@@ -80,8 +82,12 @@ class Columns:
             return
         self._append(name, _rollout(row, line), row.get("success"), line, "success")
         at = len(self.task) - 1
+        known = REQUIRED
+        if row.get("scripted") is True:
+            self._mark(row)
+            known += _MARKS
         for key, value in row.items():
-            if value is None or key in REQUIRED:
+            if value is None or key in known:
                 continue
             column = self.fields.get(key)
             if column is None:
@@ -98,6 +104,9 @@ class Columns:
             raise RowError(line, f"expected `pass_flags` to be a list, got {show(flags)}")
         for rollout, flag in enumerate(flags):
             self._append(name, rollout, flag, line, "pass_flags")
+        self._mark(row)
+
+    def _mark(self, row: Mapping[str, Any]) -> None:
         if row.get("scripted") is True:
             self.marks["scripted"] = True
         if isinstance(row.get("policy"), str):

@@ -168,6 +168,8 @@ class Pool:
             "parse": parse_counts(episode.steps),
             "wall_s": round(time.perf_counter() - began, 6),
         }
+        if self.policy.scripted:
+            fields["scripted"], fields["policy"] = True, self.policy.name
         if episode.new_tokens is not None:
             fields["new_tokens"] = episode.new_tokens
         self.keep(episode, fields)

@@ -184,6 +184,13 @@ def test_foreign_snapshot_is_refused() -> None:
         Guess().restore({"task": "guess_1"})  # type: ignore[arg-type]
 
 
+def test_snapshot_under_other_rules_is_refused() -> None:
+    env = Guess(task="guess_3")
+    env.reset()
+    with pytest.raises(BadArgument, match="with rules 'fixed', got one with 'official'"):
+        Guess(rules="fixed").restore(env.snapshot())
+
+
 def test_fork_of_a_wrapped_environment_is_independent() -> None:
     env = gymnasium.wrappers.TimeLimit(Guess(task="guess_3"), 2)
     env.reset(seed=0)

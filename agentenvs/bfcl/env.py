@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from agentenvs.bfcl.calls import call_text
@@ -36,10 +36,10 @@ class _State:
     turn: int = 0
     steps: int = 0
     acted: bool = False
-    results: list[str] | None = None
+    results: list[str] = field(default_factory=list)
 
     def copy(self) -> _State:
-        results = list(self.results or ())
+        results = list(self.results)
         world, judge = self.world.copy(), self.judge.copy()
         return _State(world, judge, self.turn, self.steps, self.acted, results)
 
@@ -146,7 +146,7 @@ class BFCLEnv(TextEnv):
         if options:
             raise BadArgument(f"Expected only the option 'task', got {min(options)!r} too.")
         self._item = item = task(task_id)
-        self._state = _State(item.world(self.rules), Judge(item, self.rules), results=[])
+        self._state = _State(item.world(self.rules), Judge(item, self.rules))
         transition = self._open_turn()
         transition.info.update(
             system=system_prompt(item, self.docs),
@@ -198,7 +198,7 @@ class BFCLEnv(TextEnv):
         results = state.world.run(reading.calls, on_offer if self.rules == "fixed" else None)
         names = [_shown(call) for call in reading.calls]
         state.acted = True
-        state.results = [*(state.results or ()), *results]
+        state.results = [*state.results, *results]
         called = {name.split("(", 1)[0] for name in names}
         return self._after_step(
             [
@@ -228,7 +228,7 @@ class BFCLEnv(TextEnv):
         item, state = self._parts()
         transition.truncated = True
         if self.rules == "official" and state.turn == item.turns - 1:
-            state.judge.turn_over(state.turn, state.world, state.results or (), state.acted)
+            state.judge.turn_over(state.turn, state.world, state.results, state.acted)
             self._conclude(transition)
         else:
             transition.reason = FORCED
@@ -236,7 +236,7 @@ class BFCLEnv(TextEnv):
 
     def _close_turn(self) -> Transition:
         item, state = self._parts()
-        state.judge.turn_over(state.turn, state.world, state.results or (), state.acted)
+        state.judge.turn_over(state.turn, state.world, state.results, state.acted)
         if state.turn == item.turns - 1:
             info = {"turn": state.turn, "withheld_call": False}
             transition = Transition("", [], terminated=True, info=info)

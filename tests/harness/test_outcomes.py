@@ -404,3 +404,21 @@ def test_a_million_rows(tmp_path: Path) -> None:
     counts = Outcomes.load(tmp_path / "rows.jsonl").counts()
     assert counts.n.tolist() == [1000] * 1000
     assert int(counts.c.sum()) == 666_666
+
+
+def test_rows_of_scripted_outcomes_keep_the_mark_wherever_they_go(tmp_path: Path) -> None:
+    rows = [
+        {"task_id": "a", "rollout": 0, "success": True, "scripted": True, "policy": "scripted:x"}
+    ]
+    first = Outcomes(rows, {})
+    first.write_jsonl(tmp_path / "copy.jsonl")
+    second = Outcomes.load(tmp_path / "copy.jsonl")
+    assert first.scripted
+    assert second.scripted
+    assert second.policy == "scripted:x"
+
+
+def test_a_policy_named_in_a_row_that_is_not_scripted_is_a_field(tmp_path: Path) -> None:
+    outcomes = Outcomes([{"task_id": "a", "rollout": 0, "success": True, "policy": "mine"}], {})
+    assert outcomes.column("policy") == ["mine"]
+    assert not outcomes.scripted
