@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any
 
 import gymnasium
@@ -68,8 +70,12 @@ class Arm:
     def describe(self) -> dict[str, Any]:
         """Return the settings that a run records."""
         names = "\0".join(self.task_ids).encode()
-        # The task list is recorded by itself; an environment may have been told it as well.
-        kwargs = {key: value for key, value in self.env_kwargs.items() if key != "tasks"}
+        # The task list is recorded by itself; what shows an episode changes nothing in it.
+        kwargs = {
+            key: value
+            for key, value in {**_defaults(self.env_id), **self.env_kwargs}.items()
+            if key not in ("tasks", "task", "render_mode")
+        }
         return {
             "env_id": self.env_id,
             "env_kwargs": kwargs,
@@ -111,6 +117,8 @@ def arm(
         BadArgument: arguments that contradict each other or that the environment does not
             take, or no task.
     """
+    if not isinstance(tasks, str | Sequence | NoneType):
+        raise BadArgument(f"Expected `tasks` to be a name or a list of ids, got {type(tasks)}.")
     if harness not in HARNESSES:
         raise UnknownName(f"There is no harness {harness!r}.{did_you_mean(harness, HARNESSES)}")
     default_prompt, default_parser = HARNESSES[harness]
@@ -161,9 +169,14 @@ def _prompt(spec: str | Prompt, examples: int) -> Prompt:
 
 def _find(env_id: str) -> tuple[str, Any]:
     """Return the full id and what creates the environment."""
+    if not isinstance(env_id, str):
+        raise BadArgument(f"Expected `env_id` to be a str, got {type(env_id)}.")
     module, _, name = env_id.rpartition(":")
     if module and module != "agentenvs":
-        importlib.import_module(module)
+        try:
+            importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            raise UnknownName(f"There is no environment {env_id!r}: {error}.") from None
     if name in gymnasium.registry and name not in registry.WORLDS:
         creator: Any = gymnasium.registry[name].entry_point
         full_id = name
@@ -171,6 +184,19 @@ def _find(env_id: str) -> tuple[str, Any]:
         item = registry.world(name)
         full_id, creator = item.id, item.entry_point
     return full_id, load_env_creator(creator) if isinstance(creator, str) else creator
+
+
+def _defaults(env_id: str) -> dict[str, Any]:
+    """Return the arguments of an environment with their defaults, as far as they are data."""
+    creator: Any = gymnasium.registry[env_id].entry_point
+    function = load_env_creator(creator) if isinstance(creator, str) else creator
+    registered = gymnasium.registry[env_id].kwargs
+    found = {
+        name: parameter.default
+        for name, parameter in inspect.signature(function).parameters.items()
+        if isinstance(parameter.default, str | int | float | tuple | list | NoneType)
+    }
+    return {**found, **registered}
 
 
 def _foreign_tasks(

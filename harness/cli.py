@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentenvs import __version__
-from agentenvs.errors import AgentEnvsError, BadArgument
+from agentenvs.errors import AgentEnvsError, BadArgument, UnknownName
 from agentenvs.harness import commands
 
 __all__ = ["build_parser", "main"]
@@ -60,6 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="agentenvs",
         description="Text agent benchmarks, rollouts, and what post-training cost.",
+        epilog="Exit codes: 0 success, 1 failure, 2 wrong usage or unknown name, 130 interrupted.",
     )
     parser.add_argument("--version", action="version", version=f"agentenvs {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
@@ -156,7 +157,7 @@ def _add_run(verbs: Any) -> None:
         "--max-requests", type=_positive, help="end an episode as failed after so many replies"
     )
     sub.add_argument(
-        "--concurrency", type=_positive, default=32, help="live episodes (default: %(default)s)"
+        "--concurrency", type=_positive, default=64, help="live episodes (default: %(default)s)"
     )
     sub.add_argument(
         "--policy-arg",
@@ -211,8 +212,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Returns:
-        0 on success, 1 on a failure that is told in one message on standard error, 2 on wrong
-        usage (by argparse), 130 when interrupted.
+        0 on success, 1 on a failure, 2 on wrong usage or an unknown name, 130 when
+        interrupted; failures are told in one message on standard error.
     """
     args = build_parser().parse_args(argv)
     try:
@@ -222,12 +223,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        print("interrupted; the same command again goes on", file=sys.stderr)
+        again = "; the same command again goes on" if args.verb in ("run", "data") else ""
+        print(f"interrupted{again}", file=sys.stderr)
         return 130
-    except BadArgument as error:
+    except (BadArgument, UnknownName) as error:
         print(f"agentenvs: {error}", file=sys.stderr)
         return 2
-    except AgentEnvsError as error:
+    except (AgentEnvsError, OSError) as error:
         print(f"agentenvs: {error}", file=sys.stderr)
         return 1
 

@@ -33,6 +33,10 @@ class Sampling:
     max_tokens: int = 512
 
     def __post_init__(self) -> None:
+        for name in ("temperature", "top_p"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise BadArgument(f"Expected `{name}` to be a number, got {value!r}.")
         if not 0.0 <= self.temperature <= 100.0:
             raise BadArgument(f"Expected `temperature` within 0 to 100, got {self.temperature}.")
         if not 0.0 < self.top_p <= 1.0:

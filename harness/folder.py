@@ -30,6 +30,7 @@ def versions() -> dict[str, str]:
     return {
         "agentenvs": agentenvs.__version__,
         "gymnasium": importlib.metadata.version("gymnasium"),
+        "mpmath": importlib.metadata.version("mpmath"),
         "numpy": importlib.metadata.version("numpy"),
         "python": platform.python_version(),
     }

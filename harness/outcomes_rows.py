@@ -82,7 +82,7 @@ class Columns:
             return
         self._append(name, _rollout(row, line), row.get("success"), line, "success")
         at = len(self.task) - 1
-        known = REQUIRED
+        known: tuple[str, ...] = REQUIRED
         if row.get("scripted") is True:
             self._mark(row)
             known += _MARKS

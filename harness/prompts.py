@@ -176,7 +176,8 @@ class Light(Prompt):
     stop = ("\nUser:", "\nAssistant:", "\nTool results:")
 
     def __init__(self, examples: int = 0) -> None:
-        if not isinstance(examples, int) or not 0 <= examples <= len(EXAMPLES):
+        whole = isinstance(examples, int) and not isinstance(examples, bool)
+        if not whole or not 0 <= examples <= len(EXAMPLES):
             raise BadArgument(
                 f"Expected `examples` to be an int from 0 to {len(EXAMPLES)}, got {examples!r}."
             )

@@ -30,8 +30,8 @@ def test_public_names_exist(name: str) -> None:
 
 @pytest.mark.parametrize("name", PACKAGES)
 def test_public_names_are_sorted_and_listed_once(name: str) -> None:
-    names = importlib.import_module(name).__all__
-    assert len(names) == len(set(names))
+    names = list(importlib.import_module(name).__all__)
+    assert names == sorted(set(names), key=lambda n: (not n.isupper(), not n[0].isupper(), n))
 
 
 def test_every_module_says_what_is_public() -> None:

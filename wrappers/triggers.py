@@ -45,8 +45,9 @@ _LABELS = (
     r"|(?P<muse>Thoughts?|THOUGHT|Reasoning)"
     r"|(?P<self>Assistant|ASSISTANT|AI|Bot)"
 )
-#: one character or word with which a trigger inside a line can begin, or the end of a line
-HEAD = re.compile(r"[<\[{`✿◁\n]|functools|assistant|commentary|analysis")
+#: with what a trigger inside a line can begin, or the end of a line that another follows;
+#: spelt so that every branch begins with a character of its own, which is searched for fast
+HEAD = re.compile(r"<|\[|\{|`(?=``)|✿|◁|\n(?=[^\S\n]*+\S)|functools|assistant|commentary|analysis")
 INLINE = re.compile(
     rf"(?P<mark>{_MARKS})"
     rf"|(?P<channel><\|channel\|>|<\|start\|>|{_STRIPPED_CHANNEL})"

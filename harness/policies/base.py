@@ -84,7 +84,8 @@ def make_policy(spec: str | Policy | Callable[..., Any], **settings: Any) -> Pol
     try:
         return _made(spec, settings)
     except TypeError as error:
-        if "unexpected keyword argument" not in str(error):
+        told = str(error)
+        if "keyword argument" not in told or not any(f"{key!r}" in told for key in settings):
             raise
         raise BadArgument(f"The policy {spec!r} does not take this setting: {error}.") from None
 

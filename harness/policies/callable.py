@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import hashlib
 import importlib
 import importlib.util
 import inspect
@@ -133,8 +135,13 @@ class CallablePolicy:
                 future.set_result(completion)
 
     def describe(self) -> dict[str, Any]:
-        """Return the settings that a run records."""
-        return {"function": _name(self.function), "batch": self.batch}
+        """Return the settings that a run records, a hash of the function's source with them."""
+        return {
+            "function": _name(self.function),
+            "source": _source_hash(self.function),
+            "batch": self.batch,
+            "request": self.request,
+        }
 
     async def close(self) -> None:
         """End the threads."""
@@ -155,6 +162,18 @@ def _completion(reply: Any) -> Completion:
 def _name(function: Callable[..., Any]) -> str:
     kind = function if inspect.isroutine(function) or inspect.isclass(function) else type(function)
     return f"{getattr(kind, '__module__', 'builtins')}:{kind.__qualname__}"
+
+
+def _source_hash(function: Callable[..., Any]) -> str | None:
+    """Return a hash of what the function says, or None where its source is out of reach."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    kind = function if inspect.isroutine(function) or inspect.isclass(function) else type(function)
+    try:
+        source = inspect.getsource(kind)
+    except (OSError, TypeError):
+        return None
+    return hashlib.sha256(source.encode()).hexdigest()[:12]
 
 
 def from_spec(rest: str, **settings: Any) -> CallablePolicy:
@@ -181,7 +200,10 @@ def _load(where: str) -> Any:
         if spec is None or spec.loader is None or not path.is_file():
             raise PolicyError(f"There is no file {where!r}.")
         module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:
+            raise PolicyError(f"{where} does not load: {type(error).__name__}: {error}.") from error
         return module
     try:
         return importlib.import_module(where)

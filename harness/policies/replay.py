@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,9 @@ class ReplayPolicy:
 
     def describe(self) -> dict[str, Any]:
         """Return the settings that a run records."""
-        return {"folder": str(self.folder.resolve()), "original": self.original}
+        outcomes = (self.folder / "outcomes.jsonl").read_bytes()
+        digest = hashlib.sha256(outcomes).hexdigest()[:12]
+        return {"outcomes": digest, "original": self.original}
 
     async def close(self) -> None:
         """Nothing to free."""

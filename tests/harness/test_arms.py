@@ -44,7 +44,9 @@ def test_prompt_and_parser_cross(prompt: str, parser: str) -> None:
 def test_the_settings_name_the_arm_and_its_tasks() -> None:
     settings = arm("BFCLv4", tasks="mini", env_kwargs={"docs": "compact"}).describe()
     assert settings["env_id"] == "agentenvs/BFCLv4-v0"
-    assert settings["env_kwargs"] == {"docs": "compact"}
+    defaults = {"rules": "official", "reward": "success", "decoding": "native"}
+    limits = {"max_steps_per_turn": 20, "exclude": ()}
+    assert settings["env_kwargs"] == {**defaults, **limits, "docs": "compact"}
     assert settings["task_ids"] == tasks("BFCLv4", "mini")
     assert settings["data"]
 

@@ -54,13 +54,13 @@ def test_list_prints_task_ids_alone(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("argv", "code", "text"),
     [
-        (["list", "BFCLv5"], 1, "no environment 'BFCLv5'"),
-        (["list", "BFCLv4", "--tasks", "bass"], 1, "Did you mean 'base'?"),
+        (["list", "BFCLv5"], 2, "no environment 'BFCLv5'"),
+        (["list", "BFCLv4", "--tasks", "bass"], 2, "Did you mean 'base'?"),
         (["list", "--tasks", "mini"], 2, "needs an environment"),
-        (["data", "pull", "bfcx"], 1, "bfcl"),
+        (["data", "pull", "bfcx"], 2, "bfcl"),
         (["data", "import", "bfcl", "/nowhere.whl"], 1, "/nowhere.whl"),
-        (["run", "BFCLv4", "--policy", "scripted:narow"], 1, "narrow"),
-        (["run", "BFCLv4", "--tasks", "mini", "--policy", "wizard"], 1, "no policy 'wizard'"),
+        (["run", "BFCLv4", "--policy", "scripted:narow"], 2, "narrow"),
+        (["run", "BFCLv4", "--tasks", "mini", "--policy", "wizard"], 2, "no policy 'wizard'"),
         (
             ["run", "BFCLv4", "--tasks", "mini", "--policy", "random", "--examples", "9"],
             2,
@@ -75,6 +75,13 @@ def test_list_prints_task_ids_alone(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (["run", "BFCLv4", "--policy", "random", "--policy-arg", "foo=1"], 2, "foo"),
         (["tax", "/nowhere", "/nowhere"], 1, "/nowhere"),
+        (["run", "nowhere:Env-v0", "--policy", "random"], 2, "nowhere"),
+        (
+            ["run", "BFCLv4", "--tasks", "mini", "--policy", "random", "--out", "/proc/x"],
+            1,
+            "/proc",
+        ),
+        (["run", "BFCLv4", "--tasks", "mini", "--policy", "callable:no.py:f"], 1, "no.py"),
     ],
 )
 def test_errors_are_one_message_without_a_traceback(

@@ -44,7 +44,7 @@ def test_run_json_holds_every_setting(ledger: ModuleType, tmp_path: Path) -> Non
         ({"harness": "none"}, 'parser: "relaxed" -> "official"'),
         ({"examples": 2}, "prompt.examples: 0 -> 2"),
         ({"tasks": ["ledger_1"]}, "task_ids"),
-        ({"env_kwargs": {"max_steps": 5}}, "env_kwargs.max_steps: null -> 5"),
+        ({"env_kwargs": {"max_steps": 5}}, "env_kwargs.max_steps: 20 -> 5"),
         ({"policy": RandomPolicy(words=0.5)}, "policy.words: 0.2 -> 0.5"),
         ({"n": 1}, "n: 2 -> 1"),
     ],
