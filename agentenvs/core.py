@@ -196,6 +196,8 @@ class TextEnv(gymnasium.Env[str, str]):
     }
     #: keyword arguments that select the benchmark's own decoding of a reply
     own_decoding: ClassVar[Mapping[str, Any]] = {}
+    #: what `reset(options=...)` may name
+    known_options: ClassVar[tuple[str, ...]] = ("task",)
 
     def __init__(
         self,
@@ -266,18 +268,22 @@ class TextEnv(gymnasium.Env[str, str]):
 
         Raises:
             UnknownName: there is no such task.
+            BadArgument: an option that this environment does not know.
         """
-        super().reset(seed=seed)
         options = dict(options or {})
-        task = options.pop("task", None)
-        if task is None:
-            task = self.task
+        for key in options:
+            if key not in self.known_options:
+                known = ", ".join(map(repr, self.known_options))
+                raise BadArgument(f"Expected only the options {known} of `reset`, got {key!r}.")
+        named = options.pop("task", None)
+        task = self.task if named is None else self._check_task(named)
+        super().reset(seed=seed)
         if task is None:
             task = self.task_ids[int(self.np_random.integers(len(self.task_ids)))]
-        self._current = self._check_task(task)
-        self._log = []
+        # Until the start has succeeded there is no episode that a step could go on with.
+        self._over, self._current, self._log = True, task, []
+        transition = self._start(task, options)
         self._over = False
-        transition = self._start(self._current, options)
         return self._deliver(transition), self._info(transition)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:

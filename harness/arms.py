@@ -130,8 +130,16 @@ def arm(
     kwargs = dict(env_kwargs or {})
     if "task" in kwargs or "tasks" in kwargs:
         raise BadArgument("Give the tasks as `tasks`, not within `env_kwargs`.")
+    own = getattr(creator, "own_decoding", {})
+    if reading in ("relaxed", "strict"):
+        for key, value in own.items():
+            if kwargs.get(key) == value:
+                raise BadArgument(
+                    f"The parser {reading!r} hands on canonical calls, which {key}={value!r} does "
+                    "not read; use parser='official' with it, as harness='none' does."
+                )
     if reading == "official":
-        for key, value in getattr(creator, "own_decoding", {}).items():
+        for key, value in own.items():
             if kwargs.setdefault(key, value) != value:
                 raise BadArgument(
                     f"The parser 'official' sets `{key}` to {value!r}, `env_kwargs` to "
@@ -152,6 +160,7 @@ def arm(
     if len(set(ids)) != len(ids):
         twice = next(task for at, task in enumerate(ids) if task in ids[:at])
         raise BadArgument(f"Expected each task once, got {twice!r} twice; use `n` for rollouts.")
+    _check_arguments(full_id, creator, kwargs)
     made = Arm(full_id, name, tuple(ids), data, harness, shown, reading, kwargs)
     try:
         # Wrong arguments show here, before a run has written anything.
@@ -184,6 +193,18 @@ def _find(env_id: str) -> tuple[str, Any]:
         item = registry.world(name)
         full_id, creator = item.id, item.entry_point
     return full_id, load_env_creator(creator) if isinstance(creator, str) else creator
+
+
+def _check_arguments(env_id: str, creator: Any, kwargs: Mapping[str, Any]) -> None:
+    """Raise for an argument that the environment does not take, with those that it does."""
+    parameters = inspect.signature(creator).parameters
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
+        return
+    for key in kwargs:
+        if key not in parameters:
+            known = [name for name in parameters if name not in ("self", "tasks", "task")]
+            hint = did_you_mean(key, known, limit=16)
+            raise BadArgument(f"{env_id} takes no argument {key!r}.{hint}")
 
 
 def _defaults(env_id: str) -> dict[str, Any]:

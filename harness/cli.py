@@ -106,7 +106,7 @@ def _add_data(verbs: Any) -> None:
 
 
 def _add_arms(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("--tasks", metavar="SET", help="a task set, or task ids with commas between")
+    sub.add_argument("--tasks", metavar="SET", help="a task set, a task, or several with commas")
     sub.add_argument(
         "--harness",
         choices=("light", "none"),
@@ -223,7 +223,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        again = "; the same command again goes on" if args.verb in ("run", "data") else ""
+        goes_on = args.verb == "data" or (args.verb == "run" and args.out)
+        again = "; the same command again goes on" if goes_on else ""
         print(f"interrupted{again}", file=sys.stderr)
         return 130
     except (BadArgument, UnknownName) as error:

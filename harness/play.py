@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["play_episode"]
 
 _HELP = """\
-Write what the model would write: a list of calls such as [list_files()], or words to the user.
+Write what the model would write: a list of calls such as [look(at="door")], or words.
 /tools shows the tools, /system the first message a model sees, /undo takes the last reply back,
 /quit leaves. A line that ends in a backslash goes on in the next one."""
 _COLOURS = {"user": "cyan", "assistant": "green", "tool": "yellow", "system": "magenta"}

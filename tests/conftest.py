@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How fast a machine draws examples says nothing of the code.
+settings.register_profile("agentenvs", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("agentenvs")
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -111,6 +111,16 @@ def test_action_that_is_no_text_is_refused() -> None:
         env.step([{"name": "f"}])  # type: ignore[arg-type]
 
 
+def test_a_reset_that_fails_leaves_the_episode_as_it_was() -> None:
+    env = Guess()
+    env.reset(options={"task": "guess_3"})
+    for wrong in ({"task": "guess_1", "typo": 1}, {"task": "guess_9"}, {1: 2}):
+        with pytest.raises((BadArgument, UnknownName)):
+            env.reset(options=wrong)
+    *_, info = env.step("3")
+    assert (info["task"], info["success"]) == ("guess_3", True)
+
+
 def test_step_after_the_end_is_refused() -> None:
     env = Guess(task="guess_3")
     with pytest.raises(ResetNeeded):

@@ -143,8 +143,6 @@ class BFCLEnv(TextEnv):
         return offer(self._item, self._state.turn, self.docs)
 
     def _start(self, task_id: str, options: Mapping[str, Any]) -> Transition:
-        if options:
-            raise BadArgument(f"Expected only the option 'task', got {min(options)!r} too.")
         self._item = item = task(task_id)
         self._state = _State(item.world(self.rules), Judge(item, self.rules))
         transition = self._open_turn()

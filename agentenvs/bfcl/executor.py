@@ -248,11 +248,15 @@ def result_text(value: Any) -> str:
 
 @contextmanager
 def _precision_kept() -> Iterator[None]:
-    """Keep the caller's precision from functions that set it for the whole process."""
+    """Keep precision, which functions set for the whole process, and Python's limit on digits.
+
+    mpmath switches the limit off where a number does not read.
+    """
     context = sys.modules["mpmath"].mp
-    before = context.prec
+    before, digits = context.prec, sys.get_int_max_str_digits()
     try:
         with decimal.localcontext():
             yield
     finally:
         context.prec = before
+        sys.set_int_max_str_digits(digits)

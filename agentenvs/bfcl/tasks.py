@@ -134,15 +134,20 @@ def task_sets() -> dict[str, str]:
 
 
 def task_ids(tasks: str | Sequence[str]) -> list[str]:
-    """Return the task ids of a named set, or a list of ids after checking it.
+    """Return the task ids of a named set, of one task, or of a list after checking it.
 
     Raises:
         UnknownName: there is no such set or task, with the closest known name.
     """
     if isinstance(tasks, str):
-        if tasks not in _SETS:
-            raise UnknownName(f"There is no task set {tasks!r}.{did_you_mean(tasks, _SETS)}")
-        return list(_ids(tasks))
+        if tasks in _SETS:
+            return list(_ids(tasks))
+        if tasks not in _home():
+            hint = did_you_mean(tasks, (*_SETS, *_home()))
+            raise UnknownName(f"There is no task set or task {tasks!r}.{hint}")
+        return [tasks]
+    if not isinstance(tasks, Sequence):
+        raise BadArgument(f"Expected `tasks` to be a name or a list of ids, got {type(tasks)}.")
     ids = list(tasks)
     for name in ids:
         if not isinstance(name, str):

@@ -39,6 +39,8 @@ class Policy(Protocol):
         ...
 
 
+_MEMBERS = ("name", "form", "scripted", "generate", "describe", "close")
+
 #: spec prefix -> (module, function taking the rest of the spec, one-line description)
 POLICIES: Mapping[str, tuple[str, str, str]] = {
     "random": (
@@ -100,7 +102,11 @@ def _made(spec: str | Policy | Callable[..., Any], settings: Mapping[str, Any]) 
             module = importlib.import_module(POLICIES["callable"][0])
             made: Policy = module.CallablePolicy(spec, **settings)
             return made
-        raise PolicyError(f"Expected a policy, a spec or a function, got {type(spec)}.")
+        lacking = [name for name in _MEMBERS if not hasattr(spec, name)]
+        raise PolicyError(
+            f"Expected a spec, a function or a policy, got {type(spec)}; as a policy it lacks "
+            f"{', '.join(lacking)}."
+        )
     kind, _, rest = spec.partition(":")
     if kind not in POLICIES:
         raise UnknownName(f"There is no policy {spec!r}.{did_you_mean(kind, POLICIES)}")

@@ -156,7 +156,8 @@ def _completion(reply: Any) -> Completion:
         return Completion(reply)
     if isinstance(reply, Completion):
         return reply
-    raise PolicyError(f"Expected a reply to be a str or a Completion, got {type(reply)}.")
+    hint = " A function from a list to a list needs batch=True." if isinstance(reply, list) else ""
+    raise PolicyError(f"Expected a reply to be a str or a Completion, got {type(reply)}.{hint}")
 
 
 def _name(function: Callable[..., Any]) -> str:

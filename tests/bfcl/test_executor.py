@@ -4,11 +4,13 @@ import decimal
 import json
 import random
 import re
+import sys
 from typing import Any
 
 import mpmath
 import pytest
 
+from agentenvs.bfcl.env import BFCLEnv
 from agentenvs.bfcl.executor import World, result_text
 from agentenvs.bfcl.tasks import task, task_ids
 from agentenvs.core import Rules
@@ -203,3 +205,11 @@ def test_default_lists_are_never_shared(official_bfcl: None) -> None:
     number = posting.tweet_counter
     one.run(["post_tweet(content='a')", f"mention(tweet_id={number}, mentioned_usernames=['@b'])"])
     assert json.loads(one.run(["post_tweet(content='c')"])[0])["mentions"] == []
+
+
+def test_the_limit_on_digits_stays(official_bfcl: None) -> None:
+    env = BFCLEnv(task="multi_turn_base_15")
+    env.reset()
+    before = sys.get_int_max_str_digits()
+    env.step("[logarithm(value='x', base=2, precision=10)]")
+    assert sys.get_int_max_str_digits() == before

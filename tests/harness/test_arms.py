@@ -69,7 +69,7 @@ def test_the_settings_tell_lists_of_tasks_apart() -> None:
         ({"tasks": []}, BadArgument, "at least one task"),
         ({"harness": "none", "examples": 1}, BadArgument, "examples"),
         ({"prompt": Light(), "examples": 1}, BadArgument, "examples"),
-        ({"env_kwargs": {"dox": 1}}, BadArgument, "unexpected keyword argument 'dox'"),
+        ({"env_kwargs": {"dox": 1}}, BadArgument, "takes no argument 'dox'"),
         ({"env_kwargs": {"rules": "x"}}, BadArgument, "`rules`"),
         ({"env_kwargs": {"task": "x"}}, BadArgument, "`tasks`"),
         ({"harness": "none", "env_kwargs": {"decoding": "native"}}, BadArgument, "'native'"),

@@ -74,6 +74,7 @@ def test_list_prints_task_ids_alone(capsys: pytest.CaptureFixture[str]) -> None:
             "rules",
         ),
         (["run", "BFCLv4", "--policy", "random", "--policy-arg", "foo=1"], 2, "foo"),
+        (["run", "BFCLv4", "--policy", "random", "--env", "decoding=official"], 2, "'relaxed'"),
         (["tax", "/nowhere", "/nowhere"], 1, "/nowhere"),
         (["run", "nowhere:Env-v0", "--policy", "random"], 2, "nowhere"),
         (
