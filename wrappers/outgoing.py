@@ -31,13 +31,13 @@ def action_text(parse: Parse, raw: str | None) -> tuple[Parse, str]:
         raw: the reply, where it was text.
     """
     if parse.status == "calls":
-        text = _fit(canonical(parse.calls, parse.content))
         if len(parse.calls) > MAX_CALLS:
             parse = _refuse(parse, f"more than {MAX_CALLS} calls")
-        elif len(text) > MAX_ACTION:
-            parse = _refuse(parse, f"an action longer than {MAX_ACTION} characters")
         else:
-            return parse, text
+            text = _fit(canonical(parse.calls, parse.content))
+            if len(text) <= MAX_ACTION:
+                return parse, text
+            parse = _refuse(parse, f"an action longer than {MAX_ACTION} characters")
     if parse.status == "words":
         content = parse.content
         if content and not _CALL_LIKE.search(content):

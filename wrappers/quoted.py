@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 
 from agentenvs.wrappers.trouble import Unreadable
 
@@ -21,7 +22,9 @@ CLOSING = {
     "`": "`",
 }
 QUOTES = frozenset(CLOSING)
-_STOP = {quote: re.compile(rf"[^\\{closing}]*") for quote, closing in CLOSING.items()}
+_INSIDE = {
+    quote: re.compile(rf"(?s)(?:[^\\{closing}]|\\.)*+") for quote, closing in CLOSING.items()
+}
 _BLANK = re.compile(r"[\s\u200b\ufeff]*")
 _OPENERS = frozenset("([{=,:+%*/|&<>-")
 
@@ -46,7 +49,9 @@ _SIMPLE = {
 }
 
 
-def find_close(text: str, start: int, *, key: bool, json: bool) -> tuple[int, bool, bool]:
+def find_close(
+    text: str, start: int, *, key: bool, json: bool, charge: Callable[[int], None]
+) -> tuple[int, bool, bool]:
     """Find the quote that closes the string whose opening quote stands at `start`.
 
     A quote closes only where something that can follow a value follows it. Quotes inside
@@ -57,6 +62,7 @@ def find_close(text: str, start: int, *, key: bool, json: bool) -> tuple[int, bo
         start: where the opening quote stands.
         key: the string may be a key, so a colon may follow it.
         json: no string follows another directly, as in Python.
+        charge: is told of every quote that does not close.
 
     Returns:
         The index of the closing quote, whether backslashes stand inside, and whether quotes
@@ -65,22 +71,18 @@ def find_close(text: str, start: int, *, key: bool, json: bool) -> tuple[int, bo
     Raises:
         Unreadable: it never closes, or has two readings.
     """
-    stop = _STOP[text[start]]
+    inside = _INSIDE[text[start]]
     size = len(text)
     at = start + 1
-    escapes = mended = False
+    mended = False
     pending = 0
     while True:
-        match = stop.match(text, at)
+        match = inside.match(text, at)
         at = match.end() if match else at
-        if at >= size:
+        if at >= size or text[at] == "\\":
             if pending or mended:
                 raise Unreadable("ambiguous", "a quote that never closes")
             raise Unreadable("cut", "a string that never closes")
-        if text[at] == "\\":
-            escapes = True
-            at += 2
-            continue
         blank = _BLANK.match(text, at + 1)
         after = blank.end() if blank else at + 1
         following = text[after] if after < size else ""
@@ -91,7 +93,8 @@ def find_close(text: str, start: int, *, key: bool, json: bool) -> tuple[int, bo
         ):
             if pending:
                 raise Unreadable("ambiguous", "a quote inside a string that never closes")
-            return at, escapes, mended
+            return at, text.find("\\", start, at) >= 0, mended
+        charge(1)
         tight = after == at + 1
         mended = True
         if before.isalnum() and tight and following.isalnum():

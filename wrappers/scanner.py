@@ -1,7 +1,8 @@
 """One hand-written reader of literals: Python's, JSON's, and what models make of both.
 
 Values are read, never evaluated. Every read moves forward and is charged to a budget that
-grows with the length of the text, so that no text can cost more than linear time.
+grows with the length of the text, so that no text can cost more than linear time; values,
+calls and quotes are counted beside it, so that no text is made of too many of them.
 """
 
 # ruff: noqa: RUF001 - models write full-width marks
@@ -15,7 +16,7 @@ from agentenvs.wrappers.numerals import read_number
 from agentenvs.wrappers.quoted import QUOTES, decode_escapes, find_close
 from agentenvs.wrappers.trouble import Unreadable
 
-__all__ = ["Scanner"]
+__all__ = ["MAX_ITEMS", "Scanner"]
 
 _BLANK = re.compile(r"[\s\u200b\ufeff]*(#|//)?")
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -31,6 +32,8 @@ _LITERALS = {
 _FOREIGN_LITERALS = frozenset({"true", "false", "null"})
 #: a mark where a closing bracket belongs shows that the model had ended the value
 _TURN_MARKS = ("</", "<|", "<｜")
+#: values, calls and quotes of one text, at up to 4 microseconds each
+MAX_ITEMS = 10_000
 #: string delimiters of FunctionGemma and Gemma 4, which have no escapes
 _DELIMITERS = ("<escape>", '<|"|>')
 
@@ -49,11 +52,12 @@ class Scanner:
         open: containers that the end of the text left open, innermost first; they are kept
             so that a caller can tell a forgotten bracket from a value that was cut.
         spent: characters read so far, failed attempts included.
+        items: values, calls and quotes met so far, failed attempts included.
         json: whether JSON's rules hold, for escapes say, instead of Python's.
         last: the last character that is no blank.
     """
 
-    __slots__ = ("_budget", "json", "last", "open", "repairs", "size", "spent", "text")
+    __slots__ = ("_budget", "items", "json", "last", "open", "repairs", "size", "spent", "text")
 
     def __init__(self, text: str, room: int = 0) -> None:
         self.text = text
@@ -61,6 +65,7 @@ class Scanner:
         self.repairs: dict[str, None] = {}
         self.open: list[Any] = []
         self.spent = 0
+        self.items = 0
         self.json = False
         stripped = text.rstrip()
         self.last = stripped[-1:]
@@ -72,18 +77,21 @@ class Scanner:
 
     @property
     def exhausted(self) -> bool:
-        """Whether all work that the length of the text allows is done."""
-        return self.spent > self._budget
+        """Whether all work that a text is allowed is done."""
+        return self.spent > self._budget or self.items > MAX_ITEMS
 
     def charge(self, characters: int) -> None:
-        """Add to the work done.
+        """Add an item of so many characters to the work done.
 
         Raises:
-            Unreadable: more than the length of the text allows.
+            Unreadable: more than the length of the text allows, or too many items.
         """
         self.spent += characters
+        self.items += 1
         if self.spent > self._budget:
             raise Unreadable("too_large", "more work than the length of the text allows")
+        if self.items > MAX_ITEMS:
+            raise Unreadable("too_large", f"more than {MAX_ITEMS} values, calls and quotes")
 
     def skip(self, at: int) -> int:
         """Return the first position from `at` on that is neither blank nor in a comment."""
@@ -201,7 +209,7 @@ class Scanner:
                 self.charge(end - at)
                 return end, False, False
         try:
-            found = find_close(self.text, at, key=key, json=self.json)
+            found = find_close(self.text, at, key=key, json=self.json, charge=self.charge)
         except Unreadable:
             self.charge(self.size - at)
             raise

@@ -192,6 +192,8 @@ OWN_READING += (
     "</think>",
     ": ```",
     '101 "b"',
+    "the 'a'",
+    "Input: None",
 )
 LINES = Path(__file__).with_name("formats.jsonl").read_text(encoding="utf-8").splitlines()
 WHOLE = [case for case in map(json.loads, LINES) if case["calls"]]

@@ -4,6 +4,7 @@ import pytest
 
 from agentenvs.wrappers import Toolset, parse_tool_calls
 from agentenvs.wrappers.reader import Reader
+from agentenvs.wrappers.scanner import MAX_ITEMS
 
 UNITS = {
     "open lists": "[",
@@ -70,3 +71,24 @@ def test_a_text_beyond_the_limit_is_refused(tools: Toolset) -> None:
 def test_a_number_beyond_the_digit_limit_is_refused(tools: Toolset) -> None:
     parse = parse_tool_calls(f"[tail(file_name='a', lines={'9' * 6000})]", tools)
     assert parse.reason.startswith("too_large")
+
+
+@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
+@pytest.mark.parametrize("head", ["", "[cat(file_name='", '[{"name": "f", "arguments": {"x": ['])
+def test_items_are_bounded_whatever_the_length(tools: Toolset, head: str, unit: str) -> None:
+    reader = Reader(head + unit * (100_000 // len(unit) + 1), tools)
+    reader.run()
+    assert reader.scan.items <= MAX_ITEMS + 16
+
+
+def test_thousands_of_calls_and_values_read(tools: Toolset) -> None:
+    assert len(parse_tool_calls("[" + "ls(), " * 2_000 + "pwd()]", tools).calls) == 2_001
+    numbers = list(range(3_000))
+    for text in (f"[mean(numbers={numbers})]", f"[mean(numbers={tuple(numbers)})]"):
+        assert parse_tool_calls(text, tools).calls[0].arguments == {"numbers": numbers}
+    said = "it's so; " * 1_000
+    assert parse_tool_calls(f"[echo(content='{said}')]", tools).calls[0].arguments == {
+        "content": said
+    }
+    parse = parse_tool_calls("[" + "ls(), " * 20_000 + "pwd()]", tools)
+    assert (parse.status, parse.reason.split(":")[0]) == ("malformed", "too_large")
