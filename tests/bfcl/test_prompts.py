@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import Any
 
 import pytest
 
 from agentenvs.bfcl.prompts import handed_over, handover_sentence, system_prompt, tools
-from agentenvs.bfcl.tasks import SPLITS, task, task_ids
+from agentenvs.bfcl.tasks import SPLITS, open_official, task, task_ids
 
 
 def test_official_prompts_have_the_measured_sizes(official_bfcl: None) -> None:
@@ -26,7 +27,8 @@ def test_official_prompts_are_pinned(official_bfcl: None) -> None:
 
 
 def test_official_prompts_are_those_of_the_original(official: Any, official_bfcl: None) -> None:
-    hint = " Note that the provided function is in Python 3 syntax."
+    source = open_official().read("bfcl_eval/utils.py").decode()
+    (hint,) = re.findall(r'return "([^"]*Python[^"]*)"', source)
     names = task_ids("base")[::20] + task_ids("miss_func")[::20]
     jobs: list[dict[str, Any]] = []
     for name in names:
