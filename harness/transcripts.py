@@ -32,8 +32,8 @@ __all__ = ["TranscriptWriter", "conversation", "read_transcripts"]
 
 _NAME = re.compile(r"transcripts-(\d{4,})\.jsonl(\.gz)?")
 _STEP = Step._fields
-_SEGMENT_BYTES = 16 * 2**20
-_LEVEL = 3
+_SEGMENT_BYTES = 4 * 2**20
+_LEVEL = 1
 
 # ASCII escapes keep lone surrogates, which models do write, representable. Rows are trees.
 _dump = json.JSONEncoder(separators=(",", ":"), default=repr, check_circular=False).encode
