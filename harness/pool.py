@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import gymnasium
 
+from agentenvs.core import ToolCall
 from agentenvs.errors import AgentEnvsError, PolicyError, RunError
 from agentenvs.harness.episode import Episode, Step
 from agentenvs.harness.exchange import Completion, Sampling
@@ -149,11 +150,13 @@ class Pool:
             while (request := episode.request) is not None:
                 try:
                     completion = await generate(request)
+                except asyncio.CancelledError as error:
+                    if _is_cancelled():
+                        raise
+                    raise PolicyError(self._told(job, "The policy gave up", error)) from error
                 except Exception as error:
                     raise PolicyError(self._told(job, "The policy failed", error)) from error
-                if not isinstance(completion, Completion):
-                    kind = type(completion).__name__
-                    raise PolicyError(f"Expected the policy to give a Completion, got {kind}.")
+                _check(completion)
                 episode.respond(completion)
         except AgentEnvsError:
             raise
@@ -175,10 +178,30 @@ class Pool:
         self.keep(episode, fields)
         return episode
 
-    def _told(self, job: Job, what: str, error: Exception) -> str:
+    def _told(self, job: Job, what: str, error: BaseException) -> str:
         return (
             f"{what} in task {job.task!r}, rollout {job.rollout}: {type(error).__name__}: {error}"
         )
+
+
+def _is_cancelled() -> bool:
+    """Whether the run itself cancels this slot, and not a policy its own reply."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
+
+
+def _check(completion: object) -> None:
+    if not isinstance(completion, Completion):
+        kind = type(completion).__name__
+        raise PolicyError(f"Expected the policy to give a Completion, got {kind}.")
+    if not isinstance(completion.text, str):
+        kind = type(completion.text).__name__
+        raise PolicyError(f"Expected a Completion's `text` to be a str, got {kind}.")
+    calls: object = completion.tool_calls
+    fits = calls is None or isinstance(calls, list | tuple)
+    if not fits or not all(isinstance(call, ToolCall) for call in completion.tool_calls or ()):
+        shown = f"{calls!r:.80}"
+        raise PolicyError(f"Expected a Completion's `tool_calls` to be ToolCalls, got {shown}.")
 
 
 async def _tick(progress: Progress, reporter: Reporter) -> None:

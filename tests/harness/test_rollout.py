@@ -278,13 +278,39 @@ def test_what_a_failure_left_is_finished_by_the_same_call(
     assert rows(outcomes) == rows(whole)
 
 
-def test_a_reply_of_the_wrong_kind_is_the_policys_fault(ledger: ModuleType) -> None:
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        ("bare text", "Completion, got str"),
+        (Completion(None), "`text` to be a str, got NoneType"),  # type: ignore[arg-type]
+        (Completion(b"a"), "`text` to be a str, got bytes"),  # type: ignore[arg-type]
+        (Completion("", tool_calls=({"name": "f"},)), "`tool_calls` to be ToolCalls"),  # type: ignore[arg-type]
+        (Completion("", tool_calls=3), "`tool_calls` to be ToolCalls, got 3"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_reply_of_the_wrong_kind_is_the_policys_fault(
+    ledger: ModuleType, reply: Any, says: str
+) -> None:
     class Mute(Failing):
         async def generate(self, request: Request) -> Any:
-            return "bare text"
+            return reply
 
-    with pytest.raises(PolicyError, match="Completion, got str"):
+    with pytest.raises(PolicyError, match=says):
         run(ledger.ID, Mute(None, 1))
+
+
+def test_a_reply_that_was_cancelled_loses_no_rollout_in_silence(
+    ledger: ModuleType, tmp_path: Path
+) -> None:
+    class Cancelled(Failing):
+        async def generate(self, request: Request) -> Completion:
+            if request.where.task == "ledger_3":
+                raise asyncio.CancelledError
+            return await self.inner.generate(request)
+
+    with pytest.raises(PolicyError, match="gave up in task 'ledger_3'"):
+        run(ledger.ID, Cancelled(RandomPolicy(), 1), n=2, out=tmp_path, concurrency=2)
+    assert 0 < len(Outcomes.load(tmp_path)) < 24
 
 
 def test_a_policy_that_was_given_stays_open(ledger: ModuleType) -> None:
