@@ -47,8 +47,10 @@ def integers(name: str, value: ArrayLike) -> NDArray[np.int64]:
     """Return an integer array; floats pass where they are whole numbers.
 
     Raises:
-        BadArgument: booleans, fractions, NaN, infinities, or no numbers at all.
+        BadArgument: booleans, fractions, NaN, infinities, masked values, or no numbers at all.
     """
+    if np.ma.is_masked(value):
+        raise BadArgument(f"Expected `{name}` without masked values.")
     try:
         array = np.asarray(value)
     except ValueError:

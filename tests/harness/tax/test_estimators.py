@@ -140,6 +140,7 @@ def test_curve_is_the_mean_over_tasks(tasks) -> None:
         ("1", 3, 1, "`c` to hold integers"),
         (None, 3, 1, "`c` to hold integers, got object"),
         ([[1], [1, 2]], 3, 1, "ragged"),
+        (np.ma.array([1, 2], mask=[False, True]), 3, 1, "`c` without masked values"),
         ([1, 2, 3], [4, 4], 1, "matching shapes"),
         ([1, 2, 3], 4, [1, 2], "matching shapes"),
         (1e30, 1e30, 1, "`c` to hold counts"),
