@@ -11,13 +11,9 @@ NumPy is all that is needed. `c` successes in `n` rollouts of each task are the 
 from __future__ import annotations
 
 from agentenvs.harness.tax.counts import Counts
+from agentenvs.harness.tax.crossing import CrossoverInterval, crossover_interval
 from agentenvs.harness.tax.estimators import area, curve, pass_at_k, pass_hat_k
-from agentenvs.harness.tax.intervals import (
-    Estimate,
-    TaxInterval,
-    pass_at_k_interval,
-    sharpening_tax_interval,
-)
+from agentenvs.harness.tax.intervals import TaxInterval, sharpening_tax_interval
 from agentenvs.harness.tax.measures import (
     Crossover,
     Partition,
@@ -28,21 +24,31 @@ from agentenvs.harness.tax.measures import (
     scalability,
     sharpening_tax,
 )
+from agentenvs.harness.tax.shares import (
+    Estimate,
+    PartitionInterval,
+    partition_interval,
+    pass_at_k_interval,
+)
 from agentenvs.harness.tax.table import Comparison, compare
 
 __all__ = [
     "Comparison",
     "Counts",
     "Crossover",
+    "CrossoverInterval",
     "Estimate",
     "Partition",
+    "PartitionInterval",
     "SharpeningTax",
     "TaxInterval",
     "area",
     "compare",
     "crossover",
+    "crossover_interval",
     "curve",
     "partition",
+    "partition_interval",
     "pass_at_k",
     "pass_at_k_interval",
     "pass_hat_k",

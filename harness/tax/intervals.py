@@ -10,35 +10,16 @@ to 95 % of the cases, with 24 tasks in 93 %.
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from agentenvs.errors import BadArgument
-from agentenvs.harness.tax._checks import Arm, Tasks, as_tasks, paired, single_k
+from agentenvs.harness.tax._checks import Arm, Tasks, paired, single_k
 from agentenvs.harness.tax.estimators import area, pass_at_k
+from agentenvs.harness.tax.shares import Estimate, no_spread, quantile, share_interval
 
-__all__ = ["Estimate", "TaxInterval", "pass_at_k_interval", "sharpening_tax_interval"]
-
-
-class Estimate(NamedTuple):
-    """A number with its standard error and interval.
-
-    `se`, `low` and `high` are NaN where the spread cannot be estimated: a single task, or a
-    value that is the same for every task (then nothing says how far another task would lie).
-
-    Attributes:
-        value: the estimate; NaN where the measure is undefined.
-        se: its standard error.
-        low, high: the ends of the interval.
-    """
-
-    value: float
-    se: float
-    low: float
-    high: float
+__all__ = ["TaxInterval", "sharpening_tax_interval"]
 
 
 class TaxInterval(NamedTuple):
@@ -76,23 +57,6 @@ class _Linear(NamedTuple):
         return _Linear(self.value - other.value, self.pull - other.pull)
 
 
-def pass_at_k_interval(c: ArrayLike, n: ArrayLike, k: int, confidence: float = 0.95) -> Estimate:
-    """Return mean pass@k over tasks with its interval, which is cut to [0, 1].
-
-    Args:
-        c: (T,) successes.
-        n: (T,) rollouts, or one number for all tasks.
-        k: tries, at most the smallest n.
-        confidence: the share of intervals that should hold the truth.
-
-    Raises:
-        BadArgument: as `curve`, or `confidence` outside (0, 1).
-    """
-    tasks = as_tasks(c, n)
-    tries = single_k("k", k, int(tasks.n.min()))
-    return _share(_mean(pass_at_k(tasks.c, tasks.n, tries)), _quantile(confidence))
-
-
 def sharpening_tax_interval(
     base: Arm,
     post: Arm,
@@ -101,7 +65,9 @@ def sharpening_tax_interval(
 ) -> TaxInterval:
     """Return what `sharpening_tax` does, and pass@K, each with its interval.
 
-    Differences use that both arms played the same tasks.
+    Differences use that both arms played the same tasks. Where an arm has the same value in
+    every task, its spread is unknown, not 0: then Tax_A and Tax_S have no interval, and the one
+    of pass@K takes the arm's own bounds. Intervals are cut to what the measures can be.
 
     Args:
         base: a pair (c, n) of (T,) arrays, or `Counts`.
@@ -114,23 +80,23 @@ def sharpening_tax_interval(
     """
     arms = paired(base, post)
     k = single_k("K", K, int(min(arms.base.n.min(), arms.post.n.min())))
-    z = _quantile(confidence)
-    pass_base, pass_post = (_mean(pass_at_k(arm.c, arm.n, k)) for arm in arms)
+    z = quantile(confidence)
+    pass_base, pass_post = (pass_at_k(arm.c, arm.n, k) for arm in arms)
     a_base, a_post = (_mean(area(arm.c, arm.n, k)) for arm in arms)
     s_base, s_post = (_ratio(arm, k) for arm in arms)
     return TaxInterval(
         K=k,
         confidence=confidence,
         tasks=len(arms.base.c),
-        pass_base=_share(pass_base, z),
-        pass_post=_share(pass_post, z),
-        pass_gap=_estimate(pass_base.minus(pass_post), z),
-        A_base=_estimate(a_base, z),
-        A_post=_estimate(a_post, z),
-        S_base=_estimate(s_base, z),
-        S_post=_estimate(s_post, z),
-        tax_A=_estimate(a_base.minus(a_post), z),
-        tax_S=_estimate(s_base.minus(s_post), z),
+        pass_base=share_interval(pass_base, z),
+        pass_post=share_interval(pass_post, z),
+        pass_gap=_pass_gap(pass_base, pass_post, z),
+        A_base=_estimate(a_base, z, 0.0, k - 1),
+        A_post=_estimate(a_post, z, 0.0, k - 1),
+        S_base=_estimate(s_base, z, 0.0, 1.0),
+        S_post=_estimate(s_post, z, 0.0, 1.0),
+        tax_A=_drop(a_base, a_post, z),
+        tax_S=_drop(s_base, s_post, z),
     )
 
 
@@ -150,24 +116,33 @@ def _ratio(tasks: Tasks, k: int) -> _Linear:
     return _Linear(value, (areas / (k - 1) - value * fails) / mean)
 
 
-def _quantile(confidence: float) -> float:
-    if not isinstance(confidence, float | int) or not 0 < confidence < 1:
-        raise BadArgument(f"Expected `confidence` between 0 and 1, got {confidence!r}.")
-    return NormalDist().inv_cdf(0.5 + confidence / 2)
+def _estimate(
+    linear: _Linear, z: float, low: float = -math.inf, high: float = math.inf
+) -> Estimate:
+    """Return the normal interval, cut to what the measure can be."""
+    value, size = linear.value, len(linear.pull)
+    if math.isnan(value) or no_spread(linear.pull):
+        return Estimate(value, math.nan, math.nan, math.nan)
+    se = math.sqrt(float(np.dot(linear.pull, linear.pull)) / (size * (size - 1)))
+    return Estimate(value, se, max(value - z * se, low), min(value + z * se, high))
 
 
-def _estimate(linear: _Linear, z: float) -> Estimate:
-    size = len(linear.pull)
-    spread = float(np.dot(linear.pull, linear.pull))
-    # Rounding leaves pulls of about 1e-16 where every task has the same value.
-    if size < 2 or math.isnan(spread) or float(np.abs(linear.pull).max()) < 1e-13:
-        return Estimate(linear.value, math.nan, math.nan, math.nan)
-    se = math.sqrt(spread / (size * (size - 1)))
-    return Estimate(linear.value, se, linear.value - z * se, linear.value + z * se)
+def _drop(base: _Linear, post: _Linear, z: float) -> Estimate:
+    """Return base minus post; without interval where an arm's spread is unknown, not zero."""
+    drop = base.minus(post)
+    if no_spread(base.pull) or no_spread(post.pull):
+        return Estimate(drop.value, math.nan, math.nan, math.nan)
+    return _estimate(drop, z)
 
 
-def _share(linear: _Linear, z: float) -> Estimate:
-    value, se, low, high = _estimate(linear, z)
-    if math.isnan(se):
-        return Estimate(value, se, low, high)
-    return Estimate(value, se, max(low, 0.0), min(high, 1.0))
+def _pass_gap(base: NDArray[np.float64], post: NDArray[np.float64], z: float) -> Estimate:
+    """Return the drop of pass@K; an arm without spread brings its own bounds."""
+    one, two = _mean(base), _mean(post)
+    if not (no_spread(one.pull) or no_spread(two.pull)):
+        return _estimate(one.minus(two), z, -1.0, 1.0)
+    # Without spread there is no covariance either: the ends of the two intervals add in squares.
+    first, second = share_interval(base, z), share_interval(post, z)
+    gap = first.value - second.value
+    low = gap - math.hypot(first.value - first.low, second.high - second.value)
+    high = gap + math.hypot(first.high - first.value, second.value - second.low)
+    return Estimate(gap, math.nan, max(low, -1.0), min(high, 1.0))

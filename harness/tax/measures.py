@@ -16,6 +16,7 @@ from agentenvs.harness.tax._checks import Arm, Tasks, as_tasks, paired, single_k
 from agentenvs.harness.tax.estimators import area, curve, pass_at_k, pass_hat_k
 
 __all__ = [
+    "TIE",
     "Crossover",
     "Partition",
     "SharpeningTax",
@@ -26,8 +27,8 @@ __all__ = [
     "sharpening_tax",
 ]
 
-# Means that agree this closely are the same rational number up to rounding.
-_TIE = 1e-12
+#: means that agree this closely are the same rational number up to rounding.
+TIE = 1e-12
 
 
 class SharpeningTax(NamedTuple):
@@ -144,7 +145,7 @@ def crossover(base: Arm, post: Arm, K: int) -> Crossover:  # noqa: N803
     k = single_k("K", K, _smallest_n(*arms))
     ks = np.arange(1, k + 1)
     gap = curve(arms.base.c, arms.base.n, ks) - curve(arms.post.c, arms.post.n, ks)
-    above = gap >= -_TIE
+    above = gap >= -TIE
     first = int(ks[above][0]) if above.any() else None
     return Crossover(
         k=first,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from agentenvs.harness.tax.intervals import Estimate
+from agentenvs.harness.tax.shares import Estimate
 
 if TYPE_CHECKING:
     from rich.console import Console

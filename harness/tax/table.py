@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import Tasks, paired
-from agentenvs.harness.tax.intervals import (
-    Estimate,
-    TaxInterval,
-    sharpening_tax_interval,
-)
+from agentenvs.harness.tax.intervals import TaxInterval, sharpening_tax_interval
 from agentenvs.harness.tax.measures import Crossover, Partition, crossover, partition, s_max
+from agentenvs.harness.tax.shares import Estimate
 
 if TYPE_CHECKING:
     from rich.console import Console

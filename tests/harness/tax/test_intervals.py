@@ -79,19 +79,37 @@ def test_confidence_sets_the_width() -> None:
     assert narrow.value - narrow.low == pytest.approx(0.674490 * narrow.se)
 
 
-def test_shares_stay_between_0_and_1() -> None:
-    found = pass_at_k_interval([0, 0, 0, 1], 2, 1)
-    assert found.low == 0
-    assert pass_at_k_interval([2, 2, 2, 1], 2, 1).high == 1
-
-
-def test_no_spread_no_error() -> None:
-    same = pass_at_k_interval([0, 0, 0], 4, 2)
-    assert same.value == 0
-    assert all(map(math.isnan, same[1:]))
+def test_equal_values_leave_no_spread() -> None:
+    found = sharpening_tax_interval(([1] * 7, 3), ([0, 1, 3, 2, 2, 0, 1], 3), 2)
     # A third of a third rounds: equal values must still read as no spread.
-    assert math.isnan(pass_at_k_interval([1] * 7, 3, 1).se)
-    assert math.isnan(pass_at_k_interval([1], 4, 2).se)
+    assert all(map(math.isnan, found.A_base[1:]))
+    assert all(map(math.isnan, found.S_base[1:]))
+    assert found.S_post.se > 0
+
+
+def test_an_arm_without_spread_is_not_taken_for_exact() -> None:
+    base, post = [1, 0, 2, 3] * 6, [0] * 24
+    found = sharpening_tax_interval((base, 8), (post, 8), 4)
+    assert found.tax_A.value == found.A_base.value > 0
+    for name in ("A_post", "S_post", "tax_A", "tax_S"):
+        assert all(map(math.isnan, getattr(found, name)[1:])), name
+    gap, upper = found.pass_gap, found.pass_post.high
+    assert gap.value == found.pass_base.value
+    assert 0 < upper < 0.2
+    assert gap.low < found.pass_base.low - upper / 4
+    assert gap.high == pytest.approx(found.pass_base.high)
+
+
+def test_two_arms_at_0_leave_the_gap_open() -> None:
+    gap = sharpening_tax_interval(([0] * 24, 8), ([0] * 24, 8), 8).pass_gap
+    assert gap.value == 0
+    assert -0.2 < gap.low == -gap.high < -0.1
+
+
+def test_intervals_are_cut_to_what_a_measure_can_be() -> None:
+    found = sharpening_tax_interval(([1, 0, 0, 0], 4), ([0, 4, 4, 2], 4), 4)
+    assert found.A_base.low == found.S_base.low == 0
+    assert found.S_base.value - 1.96 * found.S_base.se < 0
 
 
 def test_undefined_measures_have_undefined_intervals() -> None:
@@ -99,7 +117,7 @@ def test_undefined_measures_have_undefined_intervals() -> None:
     assert all(map(math.isnan, found.S_base))
     assert all(map(math.isnan, found.tax_S))
     assert found.S_post.value == scalability([1, 2, 0], 4, 2)
-    assert found.tax_A.se > 0
+    assert found.A_post.se > 0
     assert math.isnan(sharpening_tax_interval(([1, 2], 4), ([2, 0], 4), 1).S_base.value)
 
 

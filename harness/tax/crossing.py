@@ -1,0 +1,155 @@
+"""How sure k* is: a bootstrap over tasks, both arms of a task drawn together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agentenvs.errors import BadArgument
+from agentenvs.harness.tax._checks import Arm, Paired, Tasks, paired
+from agentenvs.harness.tax.measures import TIE, crossover
+from agentenvs.harness.tax.shares import quantile
+
+__all__ = ["CrossoverInterval", "crossover_interval"]
+
+_MAX_DRAWS = 1_000_000
+# How many numbers a block of draws or of curves holds at a time.
+_BLOCK = 2**21
+
+
+class CrossoverInterval(NamedTuple):
+    """k* with its interval.
+
+    An interval from 1 to None says nothing: the data do not decide. So it is where there is
+    nothing to resample: one task, tasks all alike, or arms that are equal task by task. The
+    shares are NaN then.
+
+    Attributes:
+        k: k* as `crossover` gives it; None where it lies beyond K.
+        low, high: the ends of the interval; None where an end lies beyond K.
+        K: the largest budget looked at.
+        confidence: what the interval aims at.
+        draws: how many replicates it rests on.
+        censored: the share of replicates whose k* lies beyond K.
+        at_one: the share of replicates with k* = 1.
+        same: whether both curves are the same up to K, so that neither crosses the other.
+    """
+
+    k: int | None
+    low: int | None
+    high: int | None
+    K: int
+    confidence: float
+    draws: int
+    censored: float
+    at_one: float
+    same: bool
+
+    @property
+    def decides(self) -> bool:
+        """Whether the interval leaves anything out."""
+        return self.low != 1 or self.high is not None
+
+
+def crossover_interval(
+    base: Arm,
+    post: Arm,
+    K: int,  # noqa: N803
+    confidence: float = 0.95,
+    draws: int = 1000,
+    seed: int = 0,
+) -> CrossoverInterval:
+    """Return k* with a percentile interval from tasks drawn again with replacement.
+
+    Rollouts are not drawn again: a task's counts hold their noise already. The same arguments
+    give the same interval, in whatever order the tasks come.
+
+    Args:
+        base: a pair (c, n) of (T,) arrays, or `Counts`.
+        post: the same over the same tasks; `Counts` are matched by task id.
+        K: the largest budget to look at, at most the smallest n of both.
+        confidence: the share of intervals that should hold the truth.
+        draws: replicates, up to a million.
+        seed: of the draws.
+
+    Raises:
+        BadArgument: as `crossover`, or `confidence` outside (0, 1), or no sensible `draws`.
+    """
+    arms = paired(base, post)
+    quantile(confidence)
+    if type(draws) is not int or not 1 <= draws <= _MAX_DRAWS:
+        raise BadArgument(f"Expected `draws` of 1 to {_MAX_DRAWS}, got {draws!r}.")
+    found = crossover(arms.base, arms.post, K)
+    same = bool((np.abs(found.gap) <= TIE).all())
+    kinds, times = np.unique(np.column_stack((*arms.base, *arms.post)), axis=0, return_counts=True)
+    if len(kinds) == 1 or _alike(arms):
+        nan = math.nan
+        return CrossoverInterval(found.k, 1, None, found.K, confidence, draws, nan, nan, same)
+    each = Paired(*(Tasks(*kinds[:, at : at + 2].T) for at in (0, 2)))
+    rng = np.random.default_rng(seed)
+    ranks = np.concatenate(
+        [
+            _first_crossings(each, rng.multinomial(len(arms.base.c), times / times.sum(), part), K)
+            for part in _parts(draws, max(1, _BLOCK // len(kinds)))
+        ]
+    )
+    ranks.sort()
+    tail = (1 - confidence) / 2 * (draws - 1)
+    point = K + 1 if found.k is None else found.k
+    low = min(int(ranks[math.floor(tail)]), point)
+    high = max(int(ranks[math.ceil(draws - 1 - tail)]), point)
+    return CrossoverInterval(
+        k=found.k,
+        low=None if low > K else low,
+        high=None if high > K else high,
+        K=found.K,
+        confidence=confidence,
+        draws=draws,
+        censored=float(np.mean(ranks > K)),
+        at_one=float(np.mean(ranks == 1)),
+        same=same,
+    )
+
+
+def _alike(arms: Paired) -> bool:
+    """Return whether no task tells the arms apart."""
+    (c, n), (d, m) = arms
+    return bool((((c == d) & (n == m)) | ((c == 0) & (d == 0)) | ((c == n) & (d == m))).all())
+
+
+def _parts(total: int, most: int) -> Iterator[int]:
+    while total > 0:
+        yield min(total, most)
+        total -= most
+
+
+def _first_crossings(arms: Paired, times: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Return k* of each replicate, `most` + 1 where it lies beyond.
+
+    Args:
+        arms: U kinds of tasks.
+        times: (B, U) how often a replicate holds each kind.
+        most: the largest budget.
+    """
+    ranks = np.full(len(times), most + 1)
+    open_ones = np.arange(len(times))
+    shares = times / times.sum(axis=1, keepdims=True)
+    missed = [np.ones((len(arm.c), 1)) for arm in arms]
+    step = max(1, min(64, _BLOCK // len(arms.base.c)))
+    for start in range(0, most, step):
+        drawn = np.arange(start, min(start + step, most))
+        for at, arm in enumerate(arms):
+            left = np.maximum((arm.n - arm.c)[:, None] - drawn, 0) / (arm.n[:, None] - drawn)
+            missed[at] = missed[at][:, -1:] * np.cumprod(left, axis=1)
+        # Base has caught up where it fails no more often.
+        above = shares[open_ones] @ (missed[1] - missed[0]) >= -TIE
+        hit = above.any(axis=1)
+        ranks[open_ones[hit]] = start + 1 + above[hit].argmax(axis=1)
+        open_ones = open_ones[~hit]
+        if not open_ones.size:
+            break
+    return ranks

@@ -1,0 +1,136 @@
+"""Shares of tasks with their intervals, which stay in [0, 1] and exist at its ends.
+
+A normal interval is no use where policies are weak: with success rates from Beta(0.1, 3), 24
+tasks and 8 rollouts it holds the true pass@1 in 81 % of the cases instead of 95 %, and where
+every task is at 0 it is empty. Here the interval is Wilson's, for as many tasks as a
+yes-or-no question would need to be as sure as these tasks are. That number comes from the
+tasks' own spread, measured with half a task that always fails and half a task that always
+succeeds added, so that no spread is ever taken for certainty. `docs/tax.md` has the coverage.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from agentenvs.errors import BadArgument
+from agentenvs.harness.tax._checks import as_tasks, single_k
+from agentenvs.harness.tax.estimators import pass_at_k, pass_hat_k
+
+__all__ = [
+    "Estimate",
+    "PartitionInterval",
+    "no_spread",
+    "partition_interval",
+    "pass_at_k_interval",
+    "quantile",
+    "share_interval",
+]
+
+
+class Estimate(NamedTuple):
+    """A number with its standard error and interval.
+
+    `se` is NaN where the spread cannot be estimated: a single task, or a value that is the same
+    for every task (then nothing says how far another task would lie). There `low` and `high` are
+    NaN too, but for shares, which have bounds all the same.
+
+    Attributes:
+        value: the estimate; NaN where the measure is undefined.
+        se: its standard error.
+        low, high: the ends of the interval.
+    """
+
+    value: float
+    se: float
+    low: float
+    high: float
+
+
+class PartitionInterval(NamedTuple):
+    """The shares of `Partition`, each with its interval."""
+
+    never: Estimate
+    sometimes: Estimate
+    always: Estimate
+
+
+def pass_at_k_interval(c: ArrayLike, n: ArrayLike, k: int, confidence: float = 0.95) -> Estimate:
+    """Return mean pass@k over tasks with its interval, which lies in [0, 1].
+
+    Args:
+        c: (T,) successes.
+        n: (T,) rollouts, or one number for all tasks.
+        k: tries, at most the smallest n.
+        confidence: the share of intervals that should hold the truth.
+
+    Raises:
+        BadArgument: as `curve`, or `confidence` outside (0, 1).
+    """
+    tasks = as_tasks(c, n)
+    tries = single_k("k", k, int(tasks.n.min()))
+    return share_interval(pass_at_k(tasks.c, tasks.n, tries), quantile(confidence))
+
+
+def partition_interval(
+    c: ArrayLike, n: ArrayLike, m: int | None = None, confidence: float = 0.95
+) -> PartitionInterval:
+    """Return the shares of `partition`, each with its interval over tasks.
+
+    Args:
+        c: (T,) successes.
+        n: (T,) rollouts, or one number for all tasks.
+        m: rollouts to standardise to, at most the smallest n; default the smallest n.
+        confidence: the share of intervals that should hold the truth.
+
+    Raises:
+        BadArgument: as `partition`, or `confidence` outside (0, 1).
+    """
+    tasks = as_tasks(c, n)
+    smallest = int(tasks.n.min())
+    size = single_k("m", smallest if m is None else m, smallest)
+    z = quantile(confidence)
+    some, every = pass_at_k(tasks.c, tasks.n, size), pass_hat_k(tasks.c, tasks.n, size)
+    return PartitionInterval(*(share_interval(x, z) for x in (1 - some, some - every, every)))
+
+
+def share_interval(values: NDArray[np.float64], z: float) -> Estimate:
+    """Return the mean of the tasks' values in [0, 1] with Wilson's interval.
+
+    Args:
+        values: (T,) numbers in [0, 1].
+        z: the normal quantile of the interval's ends.
+    """
+    size, mean = len(values), float(np.mean(values))
+    middle = (size * mean + 0.5) / (size + 1)
+    spread = (float(np.dot(values, values)) + 0.5) / (size + 1) - middle**2
+    like = middle * (1 - middle) / spread * max(size - 1, 1)
+    shrink = 1 + z * z / like
+    centre = (mean + z * z / (2 * like)) / shrink
+    half = z / shrink * math.sqrt(max(mean * (1 - mean), 0) / like + (z / (2 * like)) ** 2)
+    pull = values - mean
+    se = math.nan if no_spread(pull) else float(np.std(values, ddof=1)) / math.sqrt(size)
+    # Rounding must not put an end on the wrong side of the value.
+    low, high = min(max(centre - half, 0.0), mean), max(min(centre + half, 1.0), mean)
+    return Estimate(mean, se, low, high)
+
+
+def no_spread(pull: NDArray[np.float64]) -> bool:
+    """Return whether deviations from the mean say nothing: one task, or all of them alike."""
+    # Rounding leaves about 1e-16 where every task has the same value.
+    return len(pull) < 2 or float(np.abs(pull).max()) < 1e-13
+
+
+def quantile(confidence: float) -> float:
+    """Return the normal quantile for a two-sided interval.
+
+    Raises:
+        BadArgument: `confidence` is no number between 0 and 1.
+    """
+    if not isinstance(confidence, float | int) or not 0 < confidence < 1:
+        raise BadArgument(f"Expected `confidence` between 0 and 1, got {confidence!r}.")
+    return NormalDist().inv_cdf(0.5 + confidence / 2)
