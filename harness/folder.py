@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import agentenvs
-from agentenvs.errors import BadArgument, RunError, SettingsDiffer
+from agentenvs.errors import BadArgument, RunDamaged, RunError, SettingsDiffer
 from agentenvs.harness.episode import Episode
 from agentenvs.harness.outcomes import Outcomes, OutcomeWriter, read_settings, write_settings
 from agentenvs.harness.transcripts import TranscriptWriter
@@ -123,15 +123,23 @@ class RunFolder:
 
     def _compare(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
         lines = differences(old, new)
-        if new["n"] < old.get("n", 0):
-            lines.append(f"n: {old['n']} -> {new['n']} (it may only grow)")
+        n, history = old.get("n", 0), old.get("history", [])
+        if not isinstance(n, int):
+            raise RunDamaged(
+                f"{self.path}: expected `n` in run.json to be an integer, got {n!r:.40}."
+            )
+        if new["n"] < n:
+            lines.append(f"n: {n} -> {new['n']} (it may only grow)")
         if lines:
             raise SettingsDiffer(
                 f"{self.path} holds a run with other settings:\n  "
                 + "\n  ".join(lines)
                 + "\nGive the same settings to go on with it, or another folder."
             )
-        first = old.get("history", [{}])[0].get("versions", {})
+        try:
+            first = dict(history[0]["versions"]) if history else {}
+        except (KeyError, TypeError, ValueError):
+            raise RunDamaged(f"{self.path}: `history` in run.json has no versions.") from None
         changed = [
             f"{name} {first[name]} -> {version}"
             for name, version in versions().items()
@@ -144,15 +152,20 @@ class RunFolder:
 
     def write(self, episode: Episode, fields: Mapping[str, Any]) -> None:
         """Keep a finished episode: its transcript first, so that every outcome has one."""
-        if self._transcripts is not None:
-            self._transcripts.write(episode, fields["temperature"])
-        self._outcomes.write(episode.task, episode.rollout, episode.success, **fields)
+        try:
+            if self._transcripts is not None:
+                self._transcripts.write(episode, fields["temperature"])
+            self._outcomes.write(episode.task, episode.rollout, episode.success, **fields)
+        except OSError as error:
+            raise RunError(f"{self.path}: {error}.") from error
 
     def close(self) -> None:
         """Compress the transcripts and give the folder back; harmless when repeated."""
         try:
             if self._transcripts is not None:
                 self._transcripts.close()
+        except OSError as error:
+            raise RunError(f"{self.path}: {error}.") from error
         finally:
             self._outcomes.close()
 

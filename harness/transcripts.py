@@ -18,6 +18,7 @@ import hashlib
 import json
 import os
 import re
+import zlib
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -178,7 +179,9 @@ def _belongs(line: bytes, finished: Collection[tuple[str, int]]) -> bool:
         row = json.loads(line)
     except ValueError:
         return False
-    return "text" in row or (row["task_id"], row["rollout"]) in finished
+    if not isinstance(row, dict):
+        return False
+    return "text" in row or (row.get("task_id"), row.get("rollout")) in finished
 
 
 def read_transcripts(folder: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
@@ -201,9 +204,9 @@ def read_transcripts(folder: str | os.PathLike[str]) -> Iterator[dict[str, Any]]
         shared: dict[str, str] = {}
         for row in _rows(path):
             if "text" in row:
-                shared[row["text"]] = row["content"]
+                shared[row["text"]] = row.get("content", "")
                 continue
-            key = (row["task_id"], row["rollout"])
+            key = (row.get("task_id"), row.get("rollout"))
             if key not in finished or key in seen:
                 continue
             seen.add(key)
@@ -225,11 +228,15 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 try:
-                    yield json.loads(line)
-                except ValueError as error:
+                    row = json.loads(line)
+                except (ValueError, RecursionError) as error:
                     if line.endswith(b"\n"):
                         raise RunDamaged(f"{path}:{number}: expected JSON: {error}.") from None
-    except (OSError, EOFError) as error:
+                    continue
+                if not isinstance(row, dict):
+                    raise RunDamaged(f"{path}:{number}: expected a JSON object.")
+                yield row
+    except (OSError, EOFError, zlib.error) as error:
         raise RunDamaged(f"{path}: {error}.") from None
 
 

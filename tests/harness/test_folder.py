@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from agentenvs.errors import BadArgument, RunError, SettingsDiffer
-from agentenvs.harness import Outcomes, OutcomeWriter, run
+from agentenvs.errors import BadArgument, RunDamaged, RunError, SettingsDiffer
+from agentenvs.harness import Outcomes, OutcomeWriter, read_transcripts, run
 from agentenvs.harness.folder import RunFolder, differences, versions
 from agentenvs.harness.policies import RandomPolicy
 
@@ -59,6 +61,43 @@ def test_other_settings_are_refused_with_the_difference(
         run(ledger.ID, out=tmp_path, **{**call, **change})
     assert told in str(refusal.value)
     assert settings(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "change", [{"n": "2"}, {"n": None}, {"history": 5}, {"history": [{"versions": 3}]}]
+)
+def test_a_run_json_that_was_edited_wrongly_is_damaged(
+    ledger: ModuleType, tmp_path: Path, change: dict[str, Any]
+) -> None:
+    run(ledger.ID, RandomPolicy(), out=tmp_path)
+    (tmp_path / "run.json").write_text(json.dumps({**settings(tmp_path), **change}))
+    with pytest.raises(RunDamaged, match="run.json"):
+        run(ledger.ID, RandomPolicy(), out=tmp_path)
+
+
+@pytest.mark.parametrize("room", [3_000, 20_000])
+def test_a_full_disk_stops_a_run_that_later_goes_on(
+    ledger: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    left = room
+    write = os.write
+
+    def full(fd: int, data: bytes) -> int:
+        nonlocal left
+        if left <= 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written = write(fd, data[:left])
+        left -= written
+        return written
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(RunError, match="No space left|could be written"):
+            run(ledger.ID, RandomPolicy(), n=9, out=tmp_path)
+    kept = Outcomes.load(tmp_path)
+    assert len(list(read_transcripts(tmp_path))) == len(kept) < 108
+    run(ledger.ID, RandomPolicy(), n=9, out=tmp_path)
+    assert len(list(read_transcripts(tmp_path))) == len(Outcomes.load(tmp_path)) == 108
 
 
 def test_concurrency_may_differ(ledger: ModuleType, tmp_path: Path) -> None:

@@ -144,6 +144,38 @@ def test_a_damaged_segment_is_named(ledger: ModuleType, tmp_path: Path) -> None:
         list(read_transcripts(tmp_path))
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"no gzip",
+        gzip.compress(b"[1]\n"),
+        gzip.compress(b"5\n"),
+        gzip.compress(b"[" * 100_000 + b"\n"),
+    ],
+)
+def test_foreign_content_of_a_segment_is_named(
+    ledger: ModuleType, tmp_path: Path, content: bytes
+) -> None:
+    record(tmp_path, [play(ledger, "ledger_1", 0)]).close()
+    (segment,) = tmp_path.glob("transcripts-*.jsonl.gz")
+    segment.write_bytes(content)
+    with pytest.raises(RunDamaged, match=segment.name):
+        list(read_transcripts(tmp_path))
+
+
+def test_any_flipped_byte_is_damage_or_does_no_harm(ledger: ModuleType, tmp_path: Path) -> None:
+    record(tmp_path, [play(ledger, "ledger_1", 0)]).close()
+    (segment,) = tmp_path.glob("transcripts-*.jsonl.gz")
+    whole = segment.read_bytes()
+    known = list(read_transcripts(tmp_path))
+    for place in range(len(whole)):
+        segment.write_bytes(whole[:place] + bytes([whole[place] ^ 0x5A]) + whole[place + 1 :])
+        try:
+            assert list(read_transcripts(tmp_path)) == known
+        except RunDamaged:
+            continue
+
+
 def test_a_run_writes_a_transcript_for_each_outcome(ledger: ModuleType, tmp_path: Path) -> None:
     outcomes = run(ledger.ID, RandomPolicy(), n=3, out=tmp_path)
     rows = list(read_transcripts(tmp_path))
