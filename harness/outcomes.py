@@ -7,8 +7,13 @@ object) and `outcomes.jsonl` (a row for each rollout, appended as it ends):
      "temperature": 0.7, "steps": 12, "parse": {"calls": 11}, "wall_s": 3.2}
 
 `task_id`, `rollout` and `success` are required; the rest and any further key are optional, and
-null means absent. A plain file may instead hold a row for each task,
-`{"task_id": ..., "pass_flags": [true, false, ...]}`, rollouts numbered from 0.
+null means absent. A plain file may instead hold a row for each task, rollouts numbered from 0:
+
+    {"task_id": "base_3", "pass_flags": [true, false, ...]}
+    {"task_id": "base_3", "c": 5, "n": 32}
+
+The second kind holds counts only: it reads as c successes followed by n - c failures, since in
+what order they came is not known.
 """
 
 from __future__ import annotations
@@ -43,7 +48,7 @@ class Outcomes:
     """Outcomes of rollouts: a table with a row for each (task, rollout).
 
     Args:
-        rows: mappings as in the module's description, of either kind.
+        rows: mappings as in the module's description, of any kind.
         settings: what the rollouts were made with, `run.json` in a run folder. Read here are
             `policy` (a string, or an object with `name`), `scripted` (true marks a policy that
             plays known solutions) and `task_ids` (their order becomes that of `counts()`).
@@ -61,7 +66,7 @@ class Outcomes:
                 columns.add(row, number)
             columns.finish()
         except RowError as bad:
-            raise BadArgument(f"Row {bad.line}: {bad}.") from None
+            raise BadArgument(f"Row {bad.line}: {bad}.{bad.hint}") from None
         self._fill(columns, settings or {})
 
     def _fill(self, columns: Columns, settings: Mapping[str, Any], torn: bool = False) -> None:
@@ -75,9 +80,10 @@ class Outcomes:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Outcomes:
-        """Read a run folder, or a file of JSON lines of either kind.
+        """Read a run folder, or a file of JSON lines of any kind.
 
-        A last line that broke off (no JSON) is left out and noted in `.torn`. Of a file called
+        A last line that broke off (no JSON) is left out and noted in `.torn`, unless it is the
+        only one of a file outside a run folder. Of a file called
         `outcomes.jsonl` the `run.json` beside it is read too. A row that is there twice counts
         once.
 
@@ -98,11 +104,12 @@ class Outcomes:
             settings = read_settings(where.parent)
         made = cls.__new__(cls)
         columns = Columns()
+        run = where.name == OUTCOMES and settings is not None
         try:
-            torn = read_lines(where, columns)
+            torn = read_lines(where, columns, run)
             columns.finish()
         except RowError as bad:
-            raise RunDamaged(f"{where}:{bad.line}: {bad}.") from None
+            raise RunDamaged(f"{where}:{bad.line}: {bad}.{bad.hint}") from None
         except OSError as error:
             raise RunDamaged(f"{where}: {error.strerror or error}.") from None
         made._fill(columns, settings or {}, torn)

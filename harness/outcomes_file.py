@@ -146,8 +146,15 @@ def write_settings(folder: str | os.PathLike[str], settings: Mapping[str, Any]) 
     write_whole(Path(folder) / _SETTINGS, [text.encode() + b"\n"])
 
 
-def read_lines(path: Path, columns: Columns) -> bool:
+def read_lines(path: Path, columns: Columns, run: bool) -> bool:
     """Read the rows of a file; return whether its last line broke off.
+
+    Args:
+        path: the file.
+        columns: where the rows go.
+        run: whether the file belongs to a run folder, where a kill may have broken off even the
+            first line. Of any other file a first line that is no JSON tells that it is another
+            kind of file.
 
     Raises:
         RowError: a line that is no outcome.
@@ -160,7 +167,7 @@ def read_lines(path: Path, columns: Columns) -> bool:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
                 row = decode(text) if not text.isspace() else None
             except (ValueError, RecursionError) as error:
-                if not file.read(1):
+                if (run or columns.index) and not file.read(1):
                     return True
                 raise RowError(number, f"expected JSON: {error}") from None
             if row is not None:

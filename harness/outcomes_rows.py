@@ -12,16 +12,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["REQUIRED", "Columns", "RowError", "check", "decode", "show"]
+__all__ = ["FORMS", "REQUIRED", "Columns", "RowError", "check", "decode", "show"]
 
 #: the fields that every row has
 REQUIRED = ("task_id", "rollout", "success")
 #: what rows of scripted outcomes carry, so that the mark goes wherever a row goes
 _MARKS = ("scripted", "policy")
+#: what a row may look like, for messages
+FORMS = (
+    "A row is {task_id, rollout, success} for a rollout, or {task_id, pass_flags} or "
+    "{task_id, c, n} (c successes in n rollouts) for a task."
+)
 # Wall time says how busy the machine was, so that it alone never makes two rows disagree.
 _NOT_COMPARED = "wall_s"
 _MAX_FIELDS = 256
 _MAX_ROLLOUT = 2**53
+# Each rollout takes 25 bytes; a count in a file must not ask for more than memory has.
+_MAX_COUNTED = 20_000_000
 _FIELD_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     "score": ((int, float, NoneType), "a number"),
     "temperature": ((int, float, NoneType), "a number"),
@@ -42,11 +49,17 @@ decode = json.JSONDecoder(parse_constant=_no_constant).decode
 
 
 class RowError(Exception):
-    """A row that is no outcome; `line` is its number in the file, from 1."""
+    """A row that is no outcome.
 
-    def __init__(self, line: int, why: str) -> None:
+    Attributes:
+        line: its number in the file, from 1.
+        hint: what rows look like, with a space before it; "" where that is not what is wrong.
+    """
+
+    def __init__(self, line: int, why: str, *, form: bool = True) -> None:
         super().__init__(why)
         self.line = line
+        self.hint = f" {FORMS}" if form else ""
 
 
 class Columns:
@@ -69,7 +82,7 @@ class Columns:
         self.marks: dict[str, Any] = {}
 
     def add(self, row: Any, line: int) -> None:
-        """Add a row of either kind.
+        """Add a row of any kind.
 
         Raises:
             RowError: it is no outcome.
@@ -79,6 +92,9 @@ class Columns:
         name = _task(row, line)
         if "pass_flags" in row:
             self._add_flags(name, row, line)
+            return
+        if "success" not in row and "c" in row and "n" in row:
+            self._add_counts(name, row, line)
             return
         self._append(name, _rollout(row, line), row.get("success"), line, "success")
         at = len(self.task) - 1
@@ -92,7 +108,9 @@ class Columns:
             column = self.fields.get(key)
             if column is None:
                 if len(self.fields) >= _MAX_FIELDS:
-                    raise RowError(line, f"expected at most {_MAX_FIELDS} different fields")
+                    raise RowError(
+                        line, f"expected at most {_MAX_FIELDS} different fields", form=False
+                    )
                 column = self.fields[key] = []
             if len(column) < at:
                 column.extend(repeat(None, at - len(column)))
@@ -104,6 +122,21 @@ class Columns:
             raise RowError(line, f"expected `pass_flags` to be a list, got {show(flags)}")
         for rollout, flag in enumerate(flags):
             self._append(name, rollout, flag, line, "pass_flags")
+        self._mark(row)
+
+    def _add_counts(self, name: str, row: Mapping[str, Any], line: int) -> None:
+        c, n = row["c"], row["n"]
+        if type(c) is not int or type(n) is not int or not 0 <= c <= n:
+            got = f"c = {show(c)} with n = {show(n)}"
+            raise RowError(line, f"expected integers 0 <= `c` <= `n`, got {got}")
+        if len(self.task) + n > _MAX_COUNTED:
+            why = f"expected at most {_MAX_COUNTED} rollouts in all, got `n` {show(n)}"
+            raise RowError(line, why, form=False)
+        if n:
+            self.task.extend(repeat(self.index.setdefault(name, len(self.index)), n))
+            self.rollout.extend(range(n))
+            self.success.extend(b"\1" * c + b"\0" * (n - c))
+            self.line.extend(repeat(line, n))
         self._mark(row)
 
     def _mark(self, row: Mapping[str, Any]) -> None:
@@ -158,6 +191,7 @@ class Columns:
                     f"task {name!r}, rollout {self.rollout[first]} was there before (row "
                     f"{self.line[first]}) with `{key}` {show(column[first])}, "
                     f"now {show(column[second])}",
+                    form=False,
                 )
 
     def _take(self, keep: NDArray[np.bool_]) -> None:
@@ -178,7 +212,7 @@ def check(row: Mapping[str, Any], line: int = 1) -> None:
     _task(row, line)
     _rollout(row, line)
     if len(row) > _MAX_FIELDS:
-        raise RowError(line, f"expected at most {_MAX_FIELDS} different fields")
+        raise RowError(line, f"expected at most {_MAX_FIELDS} different fields", form=False)
     if "pass_flags" in row:
         raise RowError(line, "`pass_flags` belongs to rows of whole tasks")
     for key, (types, _) in _FIELD_TYPES.items():
@@ -205,7 +239,8 @@ def _rollout(row: Mapping[str, Any], line: int) -> int:
 
 
 def _wrong_type(key: str, value: object, line: int) -> RowError:
-    return RowError(line, f"expected `{key}` to be {_FIELD_TYPES[key][1]}, got {show(value)}")
+    why = f"expected `{key}` to be {_FIELD_TYPES[key][1]}, got {show(value)}"
+    return RowError(line, why, form=False)
 
 
 def show(value: object) -> str:

@@ -97,6 +97,51 @@ def test_flags_may_be_ones_and_zeros_and_ids_numbers(tmp_path: Path) -> None:
     assert not outcomes.torn
 
 
+def test_counts_are_read_as_successes_first(tmp_path: Path) -> None:
+    path = tmp_path / "counts.jsonl"
+    rows = [{"task_id": "a", "c": 1, "n": 3}, {"task_id": 7, "c": 0, "n": 1, "note": "x"}]
+    path.write_text(lines(*rows, {"task_id": "none", "c": 0, "n": 0}))
+    outcomes = Outcomes.load(path)
+    assert outcomes.pass_flags() == {"a": [True, False, False], "7": [False]}
+    assert outcomes.counts().c.tolist() == [1, 0]
+    assert outcomes.counts().n.tolist() == [3, 1]
+    assert not outcomes.torn
+
+
+def test_counts_of_scripted_outcomes_keep_the_mark() -> None:
+    row = {"task_id": "a", "c": 1, "n": 2, "scripted": True, "policy": "scripted:x"}
+    assert Outcomes([row]).scripted
+    assert Outcomes([row]).policy == "scripted:x"
+
+
+def test_a_task_counted_twice_must_agree() -> None:
+    assert len(Outcomes([{"task_id": "a", "c": 1, "n": 2}] * 2)) == 2
+    with pytest.raises(BadArgument, match="Row 2: task 'a', rollout 1 .*`success`"):
+        Outcomes([{"task_id": "a", "c": 1, "n": 2}, {"task_id": "a", "c": 2, "n": 2}])
+
+
+def test_a_row_that_says_success_is_one_rollout_whatever_else_it_says() -> None:
+    row = {"task_id": "a", "rollout": 3, "success": True, "c": 1, "n": 9}
+    assert list(Outcomes([row])) == [row]
+
+
+@pytest.mark.parametrize(
+    "text", ["hello\n", "task_id,c,n\n", "{'task_id': 'a'}", '{"task', "\n\nx"]
+)
+def test_a_file_of_something_else_is_named_by_its_first_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "notes.txt").write_text(text)
+    number = text.rstrip("\n").count("\n") + 1
+    with pytest.raises(RunDamaged, match=rf"notes.txt:{number}: expected JSON.*A row is"):
+        Outcomes.load(tmp_path / "notes.txt")
+
+
+def test_a_run_killed_in_its_first_row_loads(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, '{"task')
+    for place in (folder, folder / "outcomes.jsonl"):
+        assert Outcomes.load(place).torn
+        assert len(Outcomes.load(place)) == 0
+
+
 def test_rows_survive_write_jsonl(tmp_path: Path) -> None:
     Outcomes(ROWS).write_jsonl(tmp_path / "rows.jsonl")
     assert list(Outcomes.load(tmp_path / "rows.jsonl")) == ROWS
@@ -207,6 +252,14 @@ BAD = [
     ('{"task_id": "x", "rollout": 0, "success": true, "parse": 3}', "`parse` to be an object"),
     ('{"task_id": "x", "pass_flags": "101"}', "`pass_flags` to be a list"),
     ('{"task_id": "x", "pass_flags": [null]}', "`pass_flags` to hold true or false, got None"),
+    ('{"task_id": "x", "reward": 1}', "A row is .*task_id, pass_flags.* or .*task_id, c, n"),
+    ("[1]", "A row is {task_id, rollout, success}"),
+    ('{"task_id": "x", "c": 3, "n": 2}', "0 <= `c` <= `n`, got c = 3 with n = 2. A row is"),
+    ('{"task_id": "x", "c": true, "n": 2}', "got c = True with n = 2"),
+    ('{"task_id": "x", "c": 1.0, "n": 2}', "got c = 1.0 with n = 2"),
+    ('{"task_id": "x", "c": -1, "n": 2}', "got c = -1 with n = 2"),
+    ('{"task_id": "x", "c": 1, "n": null}', "got c = 1 with n = None"),
+    ('{"task_id": "x", "c": 1, "n": 1000000000000}', "at most 20000000 rollouts in all"),
     (lines(ROWS[0] | {"success": False}).strip(), "'b', rollout 0 .*row 1.*`success`"),
     (lines(ROWS[0] | {"score": 0.0}).strip(), "'b', rollout 0 .*`score` 1.0, now 0.0"),
 ]
