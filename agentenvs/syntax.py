@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ MAX_TOKENS = 6_000
 MAX_BITS = 13_000
 MAX_LEVELS = 200
 _SHORT = 2_000
+#: the filters of warnings belong to all threads
+_FILTERS = threading.Lock()
 _TOKEN = re.compile(
     r"""(?s)(?P<prefix>\w*+)(?:'(?:[^'\\]|\\.|\\\Z)*+'?|"(?:[^"\\]|\\.|\\\Z)*+"?)"""
     r"""|\w+|[^\w\s]"""
@@ -122,7 +125,7 @@ def parse_expression(text: str) -> ast.expr:
     if len(text) > _SHORT:
         _refuse_costly(text)
     try:
-        with warnings.catch_warnings():
+        with _FILTERS, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             body = ast.parse(text.strip(), mode="eval").body
     except (MemoryError, RecursionError):

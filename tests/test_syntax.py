@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import contextlib
+import sys
+import threading
+import warnings
 from typing import Any
 
 import pytest
@@ -149,6 +152,24 @@ def test_brackets_in_strings_are_not_nesting() -> None:
 
 def test_warnings_of_the_parser_stay_inside() -> None:
     assert parse_call_list(r"f(a='\d')")[0].kwargs == (("a", "\\d"),)
+
+
+def test_threads_leave_the_filters_of_warnings_alone() -> None:
+    def read() -> None:
+        for number in range(2_000):
+            parse_call_list(f"f(a='{number}\\d')")
+
+    before, interval = list(warnings.filters), sys.getswitchinterval()
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert list(warnings.filters) == before
 
 
 def test_bind_by_the_order_of_parameters() -> None:

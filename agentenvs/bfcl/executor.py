@@ -5,6 +5,7 @@ from __future__ import annotations
 import decimal
 import json
 import sys
+import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -28,6 +29,8 @@ __all__ = ["World", "result_text"]
 
 _FORBIDDEN = frozenset({"kill", "exit", "quit", "remove", "unlink", "popen", "Popen", "run"})
 _FAILED = "Error during execution: "
+#: held while functions run that set a precision, which all threads share
+_PRECISION = threading.RLock()
 
 
 class World:
@@ -253,10 +256,11 @@ def _precision_kept() -> Iterator[None]:
     mpmath switches the limit off where a number does not read.
     """
     context = sys.modules["mpmath"].mp
-    before, digits = context.prec, sys.get_int_max_str_digits()
-    try:
-        with decimal.localcontext():
-            yield
-    finally:
-        context.prec = before
-        sys.set_int_max_str_digits(digits)
+    with _PRECISION:
+        before, digits = context.prec, sys.get_int_max_str_digits()
+        try:
+            with decimal.localcontext():
+                yield
+        finally:
+            context.prec = before
+            sys.set_int_max_str_digits(digits)

@@ -5,6 +5,7 @@ import json
 import random
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import mpmath
@@ -131,6 +132,25 @@ def test_precision_of_the_process_is_kept(official_bfcl: None) -> None:
     assert "3.3219280948873623478703194294893901758648" in results[0]
     assert results[1].startswith("{'result': Decimal('1.41421356237309504880168872420969807856967")
     assert (mpmath.mp.dps, decimal.getcontext().prec) == before
+
+
+def test_precision_of_one_thread_stays_out_of_another(official_bfcl: None) -> None:
+    def results(precision: int) -> list[str]:
+        world = world_with("MathAPI")
+        return world.run(
+            [f"logarithm(value={v}, base=7, precision={precision})" for v in range(2, 9)]
+        )
+
+    before = (mpmath.mp.prec, sys.getswitchinterval())
+    precisions = [5, 40, 200] * 40
+    alone = [results(precision) for precision in precisions]
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(3) as pool:
+            assert list(pool.map(results, precisions)) == alone
+    finally:
+        sys.setswitchinterval(before[1])
+    assert mpmath.mp.prec == before[0]
 
 
 def test_nested_values_under_official_only(official_bfcl: None) -> None:
