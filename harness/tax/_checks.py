@@ -133,23 +133,32 @@ def check_k(name: str, low: int, high: int, smallest_n: int) -> None:
         )
 
 
-def paired(base: Arm, post: Arm) -> Paired:
+def paired(base: Arm, post: Arm, labels: tuple[str, str] = ("base", "post")) -> Paired:
     """Return two arms with their tasks in one order.
 
     Two `Counts` are matched by task id; two pairs (c, n) by position.
+
+    Args:
+        base: the first arm.
+        post: the second.
+        labels: what messages call them.
 
     Raises:
         BadArgument: not the same tasks (names the difference), a task listed twice, one arm as
             `Counts` and one as a pair, or counts that make no sense.
     """
-    ids_base, first = _arm("base", base)
-    ids_post, second = _arm("post", post)
+    one, two = labels
+    ids_base, first = _arm(one, base)
+    ids_post, second = _arm(two, post)
     if (ids_base is None) != (ids_post is None):
-        raise BadArgument("Expected `base` and `post` both as Counts or both as pairs (c, n).")
+        raise BadArgument(
+            f"Expected `{one}` and `{two}` both as Counts or both as pairs (c, n): "
+            "a pair has no task ids to match."
+        )
+    same = f"Expected `{one}` and `{two}` over the same tasks"
     if ids_base is None or ids_post is None:
         if len(first.c) != len(second.c):
-            sizes = f"{len(first.c)} and {len(second.c)}"
-            raise BadArgument(f"Expected `base` and `post` over the same tasks, got {sizes} tasks.")
+            raise BadArgument(f"{same}, got {len(first.c)} and {len(second.c)} tasks.")
         return Paired(first, second)
     if ids_base == ids_post:
         return Paired(first, second)
@@ -158,10 +167,8 @@ def paired(base: Arm, post: Arm) -> Paired:
     known = set(ids_base)
     only_post = [name for name in ids_post if name not in known]
     if only_base or only_post:
-        raise BadArgument(
-            "Expected `base` and `post` over the same tasks; "
-            f"only in base: {_some(only_base)}; only in post: {_some(only_post)}."
-        )
+        alone = f"only in {one}: {_some(only_base)}; only in {two}: {_some(only_post)}"
+        raise BadArgument(f"{same}; {alone}.")
     order = np.array([place[name] for name in ids_base], dtype=np.intp)
     return Paired(first, Tasks(second.c[order], second.n[order]))
 

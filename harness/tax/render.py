@@ -19,107 +19,129 @@ SCRIPTED_MARK = "SCRIPTED POLICIES: no model was measured"
 
 
 def render(comparison: Comparison, console: Console) -> None:
-    """Print a comparison: heading, table, how to read it, warnings."""
+    """Print a comparison: heading, warnings, table, what came out, how to read it."""
     if comparison.scripted:
         console.print(SCRIPTED_MARK, style="bold red", markup=False, highlight=False)
     for line in _heading(comparison):
         console.print(line, markup=False, highlight=False)
-    console.print(_table(comparison))
-    for line in _reading(comparison):
-        console.print(line, style="dim", markup=False, highlight=False)
     for warning in comparison.warnings:
         console.print(f"warning: {warning}", style="yellow", markup=False, highlight=False)
+    console.print()
+    console.print(_table(comparison))
+    console.print()
+    for line in _crossing(comparison):
+        console.print(line, markup=False, highlight=False)
+    for line in (*_notes(comparison), *_legend(comparison)):
+        console.print(line, style="dim", markup=False, highlight=False)
 
 
 def _heading(comparison: Comparison) -> list[str]:
     lines = []
+    count = comparison.tasks
+    tasks = f"{count} task{'' if count == 1 else 's'}"
     arms = zip(comparison.labels, comparison.policies, comparison.rollouts, strict=True)
     for label, policy, (low, high) in arms:
         n = f"n = {low}" if low == high else f"n = {low} to {high}"
         who = "" if policy is None or comparison.scripted else f"{policy}, "
-        lines.append(f"{label}: {who}{comparison.tasks} tasks, {n}")
+        lines.append(f"{label}: {who}{tasks}, {n}")
     return lines
 
 
 def _table(comparison: Comparison) -> Table:
+    from rich.box import SIMPLE
     from rich.table import Table
     from rich.text import Text
 
     first, second = comparison.labels
     gap = "base - post" if not comparison.scripted else "first - second"
-    table = Table(show_edge=False, pad_edge=False)
+    table = Table(box=SIMPLE, show_edge=False, pad_edge=False, padding=0, collapse_padding=True)
     table.add_column("measure", no_wrap=True)
     for header in (first, second, gap):
         table.add_column(Text(header), justify="right", overflow="fold")
 
-    def add(name: str, one: str, two: str, difference: str = "") -> None:
-        table.add_row(*(Text(cell) for cell in (name, one, two, difference)))
+    def add(name: str, one: Estimate, two: Estimate, drop: Estimate | None, digits: int) -> None:
+        cells = [_number(one, digits), _number(two, digits)]
+        cells.append("" if drop is None else _number(drop, digits, sign=True))
+        table.add_row(*(Text(cell) for cell in (name, *cells)))
 
-    one, two = comparison.pass_1
-    add("pass@1", _number(one), _number(two), _number(comparison.pass_1_gap, sign=True))
+    add("pass@1", *comparison.pass_1, comparison.pass_1_gap, 3)
     for row in comparison.rows:
         table.add_section()
         found, mark = row.measures, " *" if row.high_variance else ""
         if row.K > 1:
-            add(
-                f"pass@{row.K}{mark}",
-                _number(found.pass_base),
-                _number(found.pass_post),
-                _number(found.pass_gap, sign=True),
-            )
-        add(
-            f"A({row.K}){mark}",
-            _number(found.A_base, 2),
-            _number(found.A_post, 2),
-            f"Tax_A {_number(found.tax_A, 2, sign=True)}",
-        )
-        add(
-            f"S({row.K}){mark}",
-            _number(found.S_base),
-            _number(found.S_post),
-            f"Tax_S {_number(found.tax_S, sign=True)}",
-        )
-    table.add_section()
-    crossing = comparison.crossing
-    add("k*", "", "", f"> {crossing.K}" if crossing.k is None else str(crossing.k))
+            add(f"pass@{row.K}{mark}", found.pass_base, found.pass_post, found.pass_gap, 3)
+        add(f"A({row.K}), Tax_A{mark}", found.A_base, found.A_post, found.tax_A, 2)
+        add(f"S({row.K}), Tax_S{mark}", found.S_base, found.S_post, found.tax_S, 3)
     table.add_section()
     for name in ("never", "sometimes", "always"):
-        shares = [getattr(share, name) for share in comparison.shares]
-        add(f"{name} in {comparison.m}", *(f"{100 * share:.1f} %" for share in shares))
+        one, two = (getattr(share, name) for share in comparison.shares)
+        add(f"{name} in {comparison.m}", one, two, None, 3)
     return table
 
 
-def _reading(comparison: Comparison) -> list[str]:
+def _crossing(comparison: Comparison) -> list[str]:
     first, second = comparison.labels
-    crossing = comparison.crossing
-    if crossing.k is None:
-        lines = [f"k* > {crossing.K}: {first} stays below {second} at every budget."]
-    elif crossing.k == 1:
-        lines = [f"k* = 1: {first} is not behind {second} at the first try."]
+    found, crossing = comparison.crossing_interval, comparison.crossing
+    beyond = f"> {found.K}"
+    if found.same:
+        upto = "at one try" if found.K == 1 else f"at every budget up to {found.K}"
+        return [f"k*: the two curves are the same {upto}; neither crosses the other."]
+    low, k, high = (beyond if end is None else str(end) for end in (found.low, found.k, found.high))
+    percent = f"{100 * found.confidence:g} %"
+    span = low if low == high else f"{low} to {high}"
+    head = f"k* {k}" if found.k is None else f"k* = {k}"
+    if not found.decides:
+        text = f"{head}, but its {percent} interval is {span}: the data do not decide."
+    elif found.k is None:
+        text = f"{head} ({percent}: {span}): {first} stays below {second} at every budget."
+    elif found.k == 1:
+        text = f"{head} ({percent}: {span}): {first} is not behind {second} at the first try."
     else:
-        lines = [f"k* = {crossing.k}: from there {first} solves as many tasks as {second}."]
-    if crossing.k is not None and not crossing.stays_above:
+        text = f"{head} ({percent}: {span}): from there {first} solves as many tasks as {second}."
+    lines = [text]
+    if found.decides and crossing.k is not None and not crossing.stays_above:
         flips = ", ".join(map(str, crossing.sign_changes))
         lines.append(f"The curves change places again: at k = {flips}.")
-    lines += [f"K = {row.K}: {row.undefined}." for row in comparison.rows if row.undefined]
-    if any(row.high_variance for row in comparison.rows):
-        lines.append("* high variance: K is more than half of the rollouts; n = 2K is enough.")
-    percent = f"{100 * comparison.confidence:g} %"
-    lines.append(
-        f"± {percent} intervals over tasks and rollouts, arms paired by task; "
-        "they do not cover other training runs. ± ? where no spread can be estimated."
-    )
     return lines
 
 
-def _number(estimate: Estimate, digits: int = 3, *, sign: bool = False) -> str:
+def _notes(comparison: Comparison) -> list[str]:
+    lines = [f"K = {row.K}: {row.undefined}." for row in comparison.rows if row.undefined]
+    tried = [row for row in comparison.rows if row.K > 1]
+    for at, label in enumerate(comparison.labels):
+        ks = [
+            str(row.K)
+            for row in tried
+            if math.isnan((row.measures.A_base, row.measures.A_post)[at].se)
+        ]
+        if ks:
+            lines.append(
+                f"{label}: no spread of A between tasks (K = {', '.join(ks)}), "
+                "so no interval of A, S and Tax: ?. That of k* takes this arm for exact."
+            )
+    if any(row.high_variance for row in comparison.rows):
+        lines.append("* high variance: K is more than half of the rollouts; n = 2K is enough.")
+    return lines
+
+
+def _legend(comparison: Comparison) -> list[str]:
+    _, second = comparison.labels
+    names = "base minus post" if not comparison.scripted else "first minus second"
+    percent = f"{100 * comparison.confidence:g} %"
+    return [
+        "A(K): failed tries before the first success, if it comes within K tries; a mean.",
+        "S(K): how much of the first try's failures trying again mends; 0 is nothing.",
+        f"Tax: {names}, of A and of S. Tax > 0: the second run ({second}) lost.",
+        "k*: the budget of tries at which the first run catches up with the second.",
+        f"low..high: {percent} intervals over tasks and rollouts, arms paired by task; "
+        "they do not cover other training runs.",
+    ]
+
+
+def _number(estimate: Estimate, digits: int, *, sign: bool = False) -> str:
     if math.isnan(estimate.value):
         return "undefined"
-    spread = (
-        "?"
-        if math.isnan(estimate.se)
-        else f"{max(estimate.high - estimate.value, estimate.value - estimate.low):.{digits}f}"
-    )
     # + 0.0 turns a rounded -0 into 0.
-    value = round(estimate.value, digits) + 0.0
-    return f"{value:{'+' if sign else ''}.{digits}f} ± {spread}"
+    value, low, high = (round(x, digits) + 0.0 for x in (estimate.value, *estimate[2:]))
+    shown = f"{value:{'+' if sign else ''}.{digits}f}"
+    return f"{shown} ?" if math.isnan(low) else f"{shown} {low:.{digits}f}..{high:.{digits}f}"

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.tax._checks import Tasks, paired
+from agentenvs.harness.tax._checks import Arm, Tasks
+from agentenvs.harness.tax.crossing import CrossoverInterval, crossover_interval
 from agentenvs.harness.tax.intervals import TaxInterval, sharpening_tax_interval
-from agentenvs.harness.tax.measures import Crossover, Partition, crossover, partition, s_max
-from agentenvs.harness.tax.shares import Estimate
+from agentenvs.harness.tax.measures import Crossover, crossover, s_max
+from agentenvs.harness.tax.shares import Estimate, PartitionInterval, partition_interval
+from agentenvs.harness.tax.sides import Side, match, setting_warnings, side, side_warnings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,33 +21,6 @@ if TYPE_CHECKING:
     from agentenvs.harness.outcomes import Outcomes
 
 __all__ = ["Comparison", "Row", "compare", "default_budgets"]
-
-# Settings that may differ between two arms without making the comparison unfair: who acts, and
-# the bookkeeping of the run. Task ids and n are compared through the outcomes themselves.
-_FREE = frozenset(
-    {"policy", "seed", "n", "task_ids", "history", "concurrency", "transcripts", "format", "out"}
-)
-# What a policy tells of itself differs with its weights by design; these should not.
-_POLICY_COMPARED = frozenset(
-    {
-        "context",
-        "dtype",
-        "form",
-        "frequency_penalty",
-        "max_new_tokens",
-        "max_tokens",
-        "min_p",
-        "presence_penalty",
-        "quantization",
-        "repetition_penalty",
-        "stop",
-        "temperature",
-        "top_k",
-        "top_p",
-    }
-)
-# Sampling defaults of a checkpoint that were not used.
-_POLICY_UNUSED = "ignored_defaults"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +58,10 @@ class Comparison:
         pass_1_gap: first minus second.
         rows: the measures at each budget.
         crossing: where the first arm's curve reaches the second's.
+        crossing_interval: how sure that is.
         m: the number of rollouts to which the shares are standardised.
         shares: tasks never, sometimes and always solved in m rollouts, for each arm.
-        warnings: what may spoil the comparison, in sentences.
+        warnings: what may spoil the comparison, in sentences, each with its remedy.
     """
 
     labels: tuple[str, str]
@@ -99,15 +74,18 @@ class Comparison:
     pass_1_gap: Estimate
     rows: tuple[Row, ...]
     crossing: Crossover
+    crossing_interval: CrossoverInterval
     m: int
-    shares: tuple[Partition, Partition]
+    shares: tuple[PartitionInterval, PartitionInterval]
     warnings: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data; the arms' numbers are keyed by `labels`.
 
-        NaN stays NaN; `undefined` says why.
+        NaN stays NaN; `undefined` says why. In `crossover`, `k`, `low` and `high` are None where
+        they lie beyond K; where both curves are the same, `same` says so and `k` is None too.
         """
+        at = self.crossing_interval
 
         def arms(first: Any, second: Any) -> dict[str, Any]:
             return {self.labels[0]: first, self.labels[1]: second}
@@ -138,12 +116,23 @@ class Comparison:
             "pass_at_1_gap": _plain(self.pass_1_gap),
             "rows": rows,
             "crossover": {
-                "k": self.crossing.k,
-                "K": self.crossing.K,
+                "k": None if at.same else at.k,
+                "low": at.low,
+                "high": at.high,
+                "K": at.K,
+                "confidence": at.confidence,
+                "draws": at.draws,
+                "share_censored": at.censored,
+                "share_at_1": at.at_one,
+                "same": at.same,
+                "decides": at.decides,
                 "stays_above": self.crossing.stays_above,
                 "sign_changes": list(self.crossing.sign_changes),
             },
-            "partition": {"m": self.m, **arms(*(share._asdict() for share in self.shares))},
+            "partition": {
+                "m": self.m,
+                **arms(*({k: _plain(v) for k, v in s._asdict().items()} for s in self.shares)),
+            },
             "warnings": list(self.warnings),
         }
 
@@ -155,43 +144,53 @@ class Comparison:
 
 
 def default_budgets(n: int) -> tuple[int, ...]:
-    """Return the budgets shown for n rollouts: 2, 8, n/4, n/2 and n, as far as n allows."""
+    """Return the budgets shown for n rollouts: 2, 4, 8, n/4, n/2 and n, as far as n allows.
+
+    n/4 and n/2 are left out where they lie within half as much again of 2, 4 or 8.
+    """
     if n < 2:
         return (1,)
-    return tuple(sorted({k for k in (2, 8, n // 4, n // 2, n) if 2 <= k <= n}))
+    fixed = [k for k in (2, 4, 8) if k <= n]
+    parts = [k for k in (n // 4, n // 2) if all(max(k, f) >= 1.5 * min(k, f) for f in fixed)]
+    return tuple(sorted({*fixed, n, *(k for k in parts if k > 1)}))
 
 
 def compare(
-    base: Outcomes, post: Outcomes, ks: Sequence[int] | None = None, confidence: float = 0.95
+    base: Outcomes | Arm,
+    post: Outcomes | Arm,
+    ks: Sequence[int] | None = None,
+    confidence: float = 0.95,
+    common: bool = False,
 ) -> Comparison:
-    """Compare two runs over the same tasks.
+    """Compare two policies over the same tasks.
 
     Args:
-        base: outcomes before post-training, or of the first of two policies.
-        post: outcomes after it, or of the second.
+        base: `Outcomes` before post-training, or of the first of two policies; or its `Counts`,
+            or a pair (c, n) in the order of the tasks. Of the last two no settings are known.
+        post: the same after it, or of the second.
         ks: the budgets; default `default_budgets` of the smallest n.
         confidence: what the intervals aim at.
+        common: compare on the tasks that both have, where one lacks some; budgets then end at
+            the smallest n of those. Says so in the warnings.
 
     Raises:
-        BadArgument: no outcomes, different tasks (names them; `Outcomes.filter` helps), a
-            budget beyond the smallest n, or `confidence` outside (0, 1).
+        BadArgument: no outcomes, different tasks (names them, and says if a run is unfinished),
+            with `common` no task that both have, a budget beyond the smallest n, or
+            `confidence` outside (0, 1).
     """
-    for name, outcomes in (("base", base), ("post", post)):
-        if not len(outcomes):
-            raise BadArgument(f"Expected outcomes in `{name}`, got none.")
-    counts = base.counts(), post.counts()
-    first, second = arms = paired(*counts)
+    sides = side(base), side(post)
+    labels = _labels(*sides)
+    first, second = arms = match(sides, labels, common)
     smallest = int(min(arm.n.min() for arm in arms))
     budgets = tuple(default_budgets(smallest) if ks is None else ks)
     if not budgets:
         raise BadArgument("Expected `ks` to name at least one budget, got none.")
     measures = [sharpening_tax_interval(first, second, k, confidence) for k in budgets]
     once = sharpening_tax_interval(first, second, 1, confidence)
-    labels = _labels(base, post)
     return Comparison(
         labels=labels,
-        policies=(base.policy, post.policy),
-        scripted=base.scripted or post.scripted,
+        policies=(sides[0].policy, sides[1].policy),
+        scripted=sides[0].scripted or sides[1].scripted,
         tasks=len(first.c),
         rollouts=(_span(first), _span(second)),
         confidence=confidence,
@@ -202,17 +201,21 @@ def compare(
             for found in measures
         ),
         crossing=crossover(first, second, smallest),
+        crossing_interval=crossover_interval(first, second, smallest, confidence),
         m=smallest,
-        shares=(partition(*first, smallest), partition(*second, smallest)),
+        shares=(
+            partition_interval(*first, smallest, confidence),
+            partition_interval(*second, smallest, confidence),
+        ),
         warnings=(
-            *_data_warnings(labels[0], base, first),
-            *_data_warnings(labels[1], post, second),
-            *_setting_warnings(labels, base.settings, post.settings),
+            *side_warnings(sides[0], labels[0], first),
+            *side_warnings(sides[1], labels[1], second),
+            *setting_warnings(sides, labels),
         ),
     )
 
 
-def _labels(base: Outcomes, post: Outcomes) -> tuple[str, str]:
+def _labels(base: Side, post: Side) -> tuple[str, str]:
     if not (base.scripted or post.scripted):
         return "base", "post"
     first, second = base.policy or "first", post.policy or "second"
@@ -232,66 +235,6 @@ def _undefined(found: TaxInterval, labels: tuple[str, str]) -> str:
         if math.isnan(s.value)
     ]
     return f"{' and '.join(names)} never failed: S is undefined" if names else ""
-
-
-def _data_warnings(label: str, outcomes: Outcomes, arm: Tasks) -> Iterator[str]:
-    low, high = _span(arm)
-    if low != high:
-        yield f"{label}: tasks have {low} to {high} rollouts; budgets end at the fewest."
-    planned, wanted = outcomes.settings.get("task_ids"), outcomes.settings.get("n")
-    if isinstance(planned, list) and len(planned) > len(arm.c):
-        missing = len(planned) - len(arm.c)
-        yield f"{label}: {missing} of {len(planned)} tasks have no outcome yet."
-    if isinstance(wanted, int) and low < wanted:
-        short = int((arm.n < wanted).sum())
-        of = f"in {short} of {len(arm.c)} tasks"
-        yield f"{label}: the run is not finished: fewer than {wanted} rollouts {of}."
-    if outcomes.torn:
-        yield f"{label}: the last line of the outcomes broke off and was left out."
-
-
-def _setting_warnings(
-    labels: tuple[str, str], base: Mapping[str, Any], post: Mapping[str, Any]
-) -> Iterator[str]:
-    told = [
-        bool(settings.keys() - {"policy", "scripted"})
-        or isinstance(settings.get("policy"), Mapping)
-        for settings in (base, post)
-    ]
-    for label, known in zip(labels, told, strict=True):
-        if not known:
-            yield f"{label}: nothing is known of how its outcomes were made."
-    if not all(told):
-        return
-    first, second = (dict(_flat(settings)) for settings in (base, post))
-    for key in dict.fromkeys((*first, *second)):
-        if first.get(key) != second.get(key):
-            one, two = (_show(known, key) for known in (first, second))
-            yield f"settings differ: {key} is {one} in {labels[0]}, {two} in {labels[1]}."
-
-
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the settings that should agree, nested ones under dotted names."""
-    for key, value in settings.items():
-        if prefix.startswith("policy.") or key == "policy":
-            if isinstance(value, Mapping):
-                if key != _POLICY_UNUSED:
-                    yield from _flat(value, f"{prefix}{key}.")
-            elif key in _POLICY_COMPARED:
-                yield prefix + key, value
-        elif (not prefix and key in _FREE) or key == "scripted":
-            continue
-        elif isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield prefix + key, value
-
-
-def _show(known: Mapping[str, Any], key: str) -> str:
-    if key not in known:
-        return "not set"
-    text = json.dumps(known[key], default=repr)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _plain(estimate: Estimate) -> dict[str, float]:
