@@ -13,11 +13,15 @@ from agentenvs.wrappers.toolset import Toolset
 from agentenvs.wrappers.triggers import CALL_JSON
 from agentenvs.wrappers.trouble import Unreadable
 
-__all__ = ["HOPELESS", "Fence", "past_brackets", "read_fence"]
+__all__ = ["HOPELESS", "INVENTED_FENCE", "Fence", "past_brackets", "read_fence"]
 
 #: reading on after these would only cost more of the same
 HOPELESS = frozenset({"too_large", "too_deep"})
 
+#: behind calls, a block of results that the model made up
+INVENTED_FENCE = re.compile(
+    r"```[ \t\r]*(?:tool_?)?(?:outputs?|results?|responses?)\b", re.IGNORECASE
+)
 _FENCE = re.compile(r"```[ \t\r]*([\w+\-.]{0,24})[^\n`]{0,80}(\n|(?=[\[{])|\Z)")
 _OWN_FENCES = frozenset({"tool_code", "tool_call", "tool_calls", "function_call", "tool", "action"})
 _OPEN_FENCES = _OWN_FENCES | frozenset(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from agentenvs.core import ToolCall
 from agentenvs.wrappers.body import read_body, starts_json
 from agentenvs.wrappers.elements import ELEMENT, read_element
-from agentenvs.wrappers.fences import HOPELESS, past_brackets, read_fence
+from agentenvs.wrappers.fences import HOPELESS, INVENTED_FENCE, past_brackets, read_fence
 from agentenvs.wrappers.harmony import read_channel
 from agentenvs.wrappers.marks import CALL_OPENERS, THOUGHTS
 from agentenvs.wrappers.plain import read_line
@@ -116,6 +116,8 @@ class Reader:
             return self._end(match.start())
         if group == "channel":
             return self._channel(match)
+        if group == "role":
+            return self._role(match)
         if group == "qwen":
             return self._action(match.end(), "react")
         return self._label(match)
@@ -172,6 +174,7 @@ class Reader:
         if kind == "end":
             own = None if self._begun() else OWN_TURN.match(self.text, match.start())
             if own is not None:
+                self._line_start = own.end()
                 return own.end()
             if mark == "<|end|>" and self.text.startswith("<|start|>assistant", match.end()):
                 return match.end()
@@ -185,10 +188,13 @@ class Reader:
                 self._done = True
                 self.silent = True
                 return match.end()
-            return end + len(THOUGHTS[mark])
+            self._line_start = end + len(THOUGHTS[mark])
+            return self._line_start
         if kind == "unthought":
             self._mused = True
             self._forget()
+        if not self._begun():
+            self._line_start = match.end()
         return match.end()
 
     def _opener(self, mark: str, at: int) -> int:
@@ -220,6 +226,14 @@ class Reader:
             return self._end(channel.end)
         self._done = self.silent = channel.silent
         return channel.end
+
+    def _role(self, match: re.Match[str]) -> int:
+        """A role alone on its line is what is left of a chat template without its marks."""
+        if self._found:
+            return self._end(match.start())
+        if match["role"] not in ("assistant", "model") or self._begun():
+            self._say(match.start(), match.end())
+        return match.end()
 
     def _label(self, match: re.Match[str]) -> int:
         if match["stop"] or (match["later"] and self._found):
@@ -342,6 +356,8 @@ class Reader:
         return end
 
     def _fence(self, at: int) -> int:
+        if self._found and INVENTED_FENCE.match(self.text, at):
+            return self._end(at)
         fence = read_fence(self.scan, self.tools, at)
         if fence.calls is None:
             self._say(fence.said, fence.end)

@@ -63,6 +63,7 @@ INLINE = re.compile(
 LINE = re.compile(
     rf"[ \t\r]*[*_#>]{{0,4}}[ ]?(?P<label>{_LABELS})(?:[ ]\d{{1,3}})?[*_]{{0,2}}[ \t\r]?[:：]"
     r"[*_]{0,2}"
+    r"|(?P<role>user|assistant|tool|system|model)[ \t\r]*(?=\n|\Z)"
     rf"|(?![ \t\r]*```|functools\s*\[|{_STRIPPED_CHANNEL})"
     r"(?P<line>[^\w\n\[{<]{0,12}(?:\d{1,3}[.):])?[^\w\n\[{<]{0,6}"
     r"[^\W\d][\w.\- =:：]{0,100}[*_`]{0,3}[ ]?[(（\[])"
