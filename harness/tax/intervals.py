@@ -136,11 +136,12 @@ def _drop(base: _Linear, post: _Linear, z: float) -> Estimate:
 
 
 def _pass_gap(base: NDArray[np.float64], post: NDArray[np.float64], z: float) -> Estimate:
-    """Return the drop of pass@K; an arm without spread brings its own bounds."""
+    """Return the drop of pass@K; where a spread is unknown, from the arms' own bounds."""
     one, two = _mean(base), _mean(post)
-    if not (no_spread(one.pull) or no_spread(two.pull)):
-        return _estimate(one.minus(two), z, -1.0, 1.0)
-    # Without spread there is no covariance either: the ends of the two intervals add in squares.
+    drop = one.minus(two)
+    if not any(no_spread(linear.pull) for linear in (one, two, drop)):
+        return _estimate(drop, z, -1.0, 1.0)
+    # The ends of the two intervals add in squares, as those of independent arms do.
     first, second = share_interval(base, z), share_interval(post, z)
     gap = first.value - second.value
     low = gap - math.hypot(first.value - first.low, second.high - second.value)

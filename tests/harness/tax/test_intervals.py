@@ -106,6 +106,14 @@ def test_two_arms_at_0_leave_the_gap_open() -> None:
     assert -0.2 < gap.low == -gap.high < -0.1
 
 
+def test_equal_arms_leave_the_gap_open() -> None:
+    gap = sharpening_tax_interval(([1, 4, 0, 2] * 6, 8), ([1, 4, 0, 2] * 6, 8), 2).pass_gap
+    assert gap.value == 0
+    assert math.isnan(gap.se)
+    assert -0.3 < gap.low < -0.1
+    assert 0.1 < gap.high < 0.3
+
+
 def test_intervals_are_cut_to_what_a_measure_can_be() -> None:
     found = sharpening_tax_interval(([1, 0, 0, 0], 4), ([0, 4, 4, 2], 4), 4)
     assert found.A_base.low == found.S_base.low == 0
