@@ -199,13 +199,16 @@ def _add_tax(verbs: Any) -> None:
         dest="ks",
         type=_positive,
         action="append",
-        help="a budget; repeat for several (default: 2, 8, n/4, n/2 and n)",
+        help="a budget; repeat for several (default: 2, 4, 8, n/4, n/2 and n)",
     )
     sub.add_argument(
         "--confidence", type=_fraction, default=0.95, help="of the intervals (default: %(default)s)"
     )
     sub.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    sub.set_defaults(call=lambda a: commands.tax(a.base, a.post, a.ks, a.confidence, a.json))
+    sub.add_argument(
+        "--common", action="store_true", help="compare on the tasks that both have; says how many"
+    )
+    sub.set_defaults(call=commands.tax)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

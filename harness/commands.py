@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentenvs import registry, sources
@@ -161,8 +160,7 @@ def summarise(outcomes: Outcomes, console: Console, out: str | None = None) -> N
         console.print("scripted policy: these numbers describe the script, not a model")
     for k in sorted({1, int(counts.n.min())}):
         found = pass_at_k_interval(counts.c, counts.n, k)
-        known = not math.isnan(found.se)
-        spread = f"{found.low:.4f} to {found.high:.4f}" if known else "unknown"
+        spread = f"{found.low:.4f} to {found.high:.4f}"
         console.print(f"pass@{k}: {found.value:.4f} (95 % interval {spread})")
     console.print(
         f"{int(counts.c.sum())} of {int(counts.n.sum())} rollouts on {tasks} tasks solved"
@@ -194,13 +192,14 @@ def play(args: argparse.Namespace) -> int:
     )
 
 
-def tax(base: str, post: str, ks: Sequence[int] | None, confidence: float, as_json: bool) -> int:
+def tax(args: argparse.Namespace) -> int:
     """Print two runs side by side."""
     from agentenvs.harness.outcomes import Outcomes
     from agentenvs.harness.tax.table import compare
 
-    comparison = compare(Outcomes.load(base), Outcomes.load(post), ks, confidence)
-    if as_json:
+    base, post = Outcomes.load(args.base), Outcomes.load(args.post)
+    comparison = compare(base, post, args.ks, args.confidence, common=args.common)
+    if args.json:
         _say(json.dumps(_finite(comparison.to_dict()), indent=2))
     else:
         comparison.render(_console())

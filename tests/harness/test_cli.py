@@ -166,3 +166,16 @@ def test_data_list_and_verify(official_bfcl: None, capsys: pytest.CaptureFixture
 def test_parser_knows_the_verbs() -> None:
     text = build_parser().format_help()
     assert all(verb in text for verb in VERBS)
+
+
+def test_tax_on_the_tasks_that_both_have(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, tasks in (("a", range(6)), ("b", range(2, 8))):
+        rows = [{"task_id": f"t{i}", "c": i % 4, "n": 4} for i in tasks]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    files = [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]
+    assert main(["tax", *files]) != 0
+    assert "--common" in capsys.readouterr().err
+    assert main(["tax", *files, "--common"]) == 0
+    assert "4 tasks" in capsys.readouterr().out
