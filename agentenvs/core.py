@@ -7,6 +7,7 @@ import json
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any, ClassVar, Literal, NotRequired, Self, TypedDict, TypeVar
 
 import gymnasium
@@ -270,6 +271,8 @@ class TextEnv(gymnasium.Env[str, str]):
             UnknownName: there is no such task.
             BadArgument: an option that this environment does not know.
         """
+        if not isinstance(options, Mapping | NoneType):
+            raise BadArgument(f"Expected `options` to be a dict or None, got {type(options)}.")
         options = dict(options or {})
         for key in options:
             if key not in self.known_options:

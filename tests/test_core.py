@@ -114,7 +114,7 @@ def test_action_that_is_no_text_is_refused() -> None:
 def test_a_reset_that_fails_leaves_the_episode_as_it_was() -> None:
     env = Guess()
     env.reset(options={"task": "guess_3"})
-    for wrong in ({"task": "guess_1", "typo": 1}, {"task": "guess_9"}, {1: 2}):
+    for wrong in ({"task": "guess_1", "typo": 1}, {"task": "guess_9"}, {1: 2}, ["task"]):
         with pytest.raises((BadArgument, UnknownName)):
             env.reset(options=wrong)
     *_, info = env.step("3")
