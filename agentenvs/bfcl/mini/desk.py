@@ -187,7 +187,7 @@ class TicketDesk(ToolWorld):
 
         Args:
             ticket_id: number of the ticket.
-            details: the details by name, for example {'room': '12'}.
+            details: the details by name, for example {'floor': '2'}.
         """
         ticket = self._ticket(ticket_id)
         new = {

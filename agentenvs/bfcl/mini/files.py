@@ -74,7 +74,7 @@ class Files(ToolWorld):
         """Show what is written in a file.
 
         Args:
-            name: path of the file, for example 'notes.txt' or 'letters/anna.txt'.
+            name: path of the file, for example 'todo.txt' or 'work/plan.txt'.
         """
         path = self._existing(name)
         return {"file": path, "content": self.files[path]}

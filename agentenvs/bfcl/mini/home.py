@@ -78,7 +78,7 @@ class Home(ToolWorld):
         """Show the state of one device or door.
 
         Args:
-            device: its name, for example 'desk lamp' or 'front door'.
+            device: its name, for example 'desk lamp' or 'cellar door'.
         """
         name = named("device", device, self.devices)
         return {"device": name, **copy.deepcopy(self.devices[name])}
