@@ -10,7 +10,15 @@ from typing import Any, Literal
 
 from agentenvs.core import ToolCall
 
-__all__ = ["MAX_CALLS", "MAX_DEPTH", "Action", "canonical", "depth_of", "read_json_action"]
+__all__ = [
+    "MAX_CALLS",
+    "MAX_DEPTH",
+    "Action",
+    "canonical",
+    "depth_of",
+    "read_json_action",
+    "refuse_constant",
+]
 
 MAX_CALLS = 256
 MAX_DEPTH = 64
@@ -91,7 +99,7 @@ def read_json_action(text: str) -> Action | None:
         return number
 
     try:
-        value = json.loads(stripped, parse_constant=_refuse_constant, parse_float=finite)
+        value = json.loads(stripped, parse_constant=refuse_constant, parse_float=finite)
     except (ValueError, RecursionError):
         return None
     action = _action(value)
@@ -101,7 +109,8 @@ def read_json_action(text: str) -> Action | None:
     return action
 
 
-def _refuse_constant(name: str) -> float:
+def refuse_constant(name: str) -> float:
+    """Raise for NaN and infinities, which Python's JSON decoder reads and JSON does not know."""
     raise ValueError(f"{name} is not JSON")
 
 

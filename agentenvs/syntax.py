@@ -21,6 +21,7 @@ __all__ = [
     "StrNode",
     "UnreadableCall",
     "bind",
+    "call_text",
     "parse_call",
     "parse_call_list",
     "parse_expression",
@@ -281,6 +282,13 @@ def bind(node: CallNode, tools: Mapping[str, Tool]) -> ToolCall:
             raise UnreadableCall(f"{node.name} got {key} twice")
         arguments[key] = value
     return ToolCall(node.name, arguments)
+
+
+def call_text(name: str, arguments: Mapping[str, Any], args: Sequence[Any] = ()) -> str:
+    """Return a call as Python writes it: positional values, then those by name."""
+    parts = [repr(value) for value in args]
+    parts += [f"{key}={value!r}" for key, value in arguments.items()]
+    return f"{name}({', '.join(parts)})"
 
 
 def read_call_list(text: str, tools: Mapping[str, Tool]) -> Action | None:

@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any
 
-from agentenvs.actions import MAX_DEPTH
+from agentenvs.actions import MAX_DEPTH, refuse_constant
 
 __all__ = ["MAX_NESTING", "decode_json", "nests_deeper"]
 
@@ -19,11 +19,7 @@ _RECURSION = 2_000
 _HUGE = re.compile(r"\d[eE]\+?\d\d\d|\d{300}")
 
 
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+_DECODER = json.JSONDecoder(parse_constant=refuse_constant)
 
 
 def decode_json(text: str, at: int) -> tuple[tuple[Any, int] | None, int]:

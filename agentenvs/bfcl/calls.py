@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from agentenvs.syntax import CallNode, UnreadableCall, parse_call
 
-__all__ = ["call_text", "read_call", "read_plain", "rewritten"]
+__all__ = ["read_call", "read_plain", "rewritten"]
 
 Plain = tuple[str, list[Any], dict[str, Any]]
 
@@ -29,13 +29,6 @@ _AFTER_LIST = re.compile(r"[ ]*([,)])")
 _SHORT = 1_000
 _NAMED = {"True": True, "False": False, "None": None}
 _CALLEE = re.compile(r"\b([a-zA-Z_]\w*)\s*(?=\()")
-
-
-def call_text(name: str, arguments: Mapping[str, Any], args: Sequence[Any] = ()) -> str:
-    """Return the call string of a call."""
-    parts = [repr(value) for value in args]
-    parts += [f"{key}={value!r}" for key, value in arguments.items()]
-    return f"{name}({', '.join(parts)})"
 
 
 def rewritten(text: str, known: Callable[[str], str | None]) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from agentenvs.bfcl.calls import call_text
 from agentenvs.bfcl.checker import FORCED, MAX_STEPS, Judge
 from agentenvs.bfcl.decoding import Decoding, Reading, decode
 from agentenvs.bfcl.executor import World
@@ -22,7 +21,7 @@ from agentenvs.bfcl.prompts import (
 from agentenvs.bfcl.tasks import Task, all_ids, data_version, is_official, task, task_ids
 from agentenvs.core import Message, Rules, TextEnv, Tool, Transition
 from agentenvs.errors import BadArgument
-from agentenvs.syntax import CallNode
+from agentenvs.syntax import CallNode, call_text
 
 __all__ = ["BFCLEnv"]
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from agentenvs.bfcl.calls import call_text, read_call, read_plain, rewritten
+from agentenvs.bfcl.calls import read_call, read_plain, rewritten
 from agentenvs.bfcl.clone import clone
 from agentenvs.bfcl.limits import (
     BASE,
@@ -23,7 +23,7 @@ from agentenvs.bfcl.limits import (
 )
 from agentenvs.bfcl.toolbox import ToolClass
 from agentenvs.core import Rules
-from agentenvs.syntax import CallNode, IndexNode, NameNode, StrNode, UnreadableCall
+from agentenvs.syntax import CallNode, IndexNode, NameNode, StrNode, UnreadableCall, call_text
 
 __all__ = ["World", "result_text"]
 

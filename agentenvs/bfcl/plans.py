@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from agentenvs.bfcl.calls import call_text, read_call
+from agentenvs.bfcl.calls import read_call
 from agentenvs.bfcl.tasks import Task, task
+from agentenvs.syntax import call_text
 
 __all__ = ["END_OF_TURN", "gold", "gold_actions"]
 

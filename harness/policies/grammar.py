@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agentenvs.core import ToolCall
+from agentenvs.syntax import call_text
 
 __all__ = ["write_calls"]
 
 
 def write_calls(calls: Iterable[ToolCall]) -> str:
     """Return calls as `[name(key=value, ...), ...]`, all arguments by name."""
-    written = (
-        f"{call.name}({', '.join(f'{key}={value!r}' for key, value in call.arguments.items())})"
-        for call in calls
-    )
-    return f"[{', '.join(written)}]"
+    return f"[{', '.join(call_text(call.name, call.arguments) for call in calls)}]"

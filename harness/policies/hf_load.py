@@ -6,13 +6,12 @@ import hashlib
 import importlib
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from agentenvs.errors import BadArgument, PolicyError
 
 __all__ = ["DTYPES", "context_length", "fingerprint", "ignored_defaults", "load", "need"]
 
-DType = Literal["auto", "float32", "bfloat16", "float16"]
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 
 #: beginnings of generation config fields that do not say how to draw

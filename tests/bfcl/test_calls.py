@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentenvs.bfcl.calls import call_text, read_call, read_plain, rewritten
-from agentenvs.syntax import CallNode, UnreadableCall, parse_call_list
+from agentenvs.bfcl.calls import read_call, read_plain, rewritten
+from agentenvs.syntax import CallNode, UnreadableCall, call_text, parse_call_list
 
 plain: st.SearchStrategy[Any] = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)

@@ -200,7 +200,7 @@ def test_any_text_is_read(decoding: Any, text: str) -> None:
 
 def test_ground_truths_as_text(official_bfcl: None) -> None:
     from agentenvs.bfcl import verdict
-    from agentenvs.bfcl.calls import call_text
+    from agentenvs.syntax import call_text
 
     valid = {"native": 0, "official": 0}
     for name in [name for split in SPLITS for name in task_ids(split)]:

@@ -9,8 +9,7 @@ import pytest
 import agentenvs
 from agentenvs import bfcl
 from agentenvs.bfcl import mini
-from agentenvs.bfcl.calls import call_text
-from agentenvs.syntax import parse_call_list
+from agentenvs.syntax import call_text, parse_call_list
 
 Turns = list[list[list[str]]]
 
