@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import json
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from types import NoneType
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -22,6 +23,7 @@ __all__ = [
     "Rules",
     "Shared",
     "Snapshot",
+    "TaskIds",
     "TextEnv",
     "Tool",
     "ToolCall",
@@ -35,6 +37,8 @@ _TOO_LONG_REASON = f"an action of over {MAX_ACTION} characters"
 #: reads as malformed calls, never as words
 _TOO_LONG = json.dumps({"content": None, "tool_calls": _TOO_LONG_REASON})
 MAX_OBSERVATION = 2_000_000
+#: how many ids are looked through for one close to a wrong one
+_HINTS = 2_000
 
 
 @dataclass(slots=True)
@@ -62,14 +66,25 @@ class Transition:
     info: dict[str, Any] = field(default_factory=dict)
 
 
+class TaskIds(Shared, Sequence[str]):
+    """Ids of a set too large to write out: each is made when it is asked for.
+
+    A subclass has `__len__`, `__getitem__` for an index, and a `__contains__` that does not
+    go through the ids.
+    """
+
+    __slots__ = ()
+
+
 class _Names(Shared):
     """The ids that may be asked for: one object for every copy of an environment."""
 
     __slots__ = ("in_order", "lookup")
 
     def __init__(self, names: Sequence[str]) -> None:
-        self.in_order = tuple(names)
-        self.lookup = frozenset(self.in_order)
+        lazy = isinstance(names, TaskIds)
+        self.in_order: Sequence[str] = names if lazy else tuple(names)
+        self.lookup: Container[str] = names if lazy else frozenset(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +158,9 @@ class TextEnv(gymnasium.Env[str, str]):
             raise BadArgument(f"Expected `render_mode` to be None or 'ansi', got {render_mode!r}.")
         if not task_ids:
             raise BadArgument("Expected at least one task, got none.")
-        self.task_ids: tuple[str, ...] = tuple(task_ids)
+        self.task_ids: Sequence[str] = (
+            task_ids if isinstance(task_ids, TaskIds) else tuple(task_ids)
+        )
         self._known = _Names(self.task_ids if known_task_ids is None else known_task_ids)
         self.rules: Rules = rules
         self.reward = reward
@@ -175,7 +192,7 @@ class TextEnv(gymnasium.Env[str, str]):
         if not isinstance(task, str):
             raise BadArgument(f"Expected `task` to be a str, got {type(task)}.")
         if task not in self._known.lookup:
-            hint = did_you_mean(task, self._known.in_order)
+            hint = did_you_mean(task, list(islice(self._known.in_order, _HINTS)))
             raise UnknownName(f"There is no task {task!r}.{hint}")
         return task
 

@@ -38,6 +38,9 @@ class World:
             `gold_actions(task_id)` and `data_version(name)`.
         summary: one line for listings.
         default_tasks: the task set of a bare `gymnasium.make`.
+        task_options: arguments of the environment that decide which tasks there are; the
+            package's functions take them too, and with one of them `task_ids(None)` stands for
+            the set that the environment then uses.
     """
 
     id: str
@@ -45,6 +48,15 @@ class World:
     module: str
     summary: str
     default_tasks: str
+    task_options: tuple[str, ...] = ()
+
+    def default(self, options: Mapping[str, Any]) -> str | None:
+        """Return the task set of an environment that is made with `options`."""
+        return (
+            None
+            if any(options.get(key) is not None for key in self.task_options)
+            else (self.default_tasks)
+        )
 
     def load(self) -> ModuleType:
         """Import and return the world's package."""
@@ -60,6 +72,22 @@ WORLDS: Mapping[str, World] = {
             "agentenvs.bfcl",
             "BFCL v4 multi-turn: stateful tool use over 1 to 8 user turns",
             "base",
+        ),
+        World(
+            "agentenvs/WebShop-v0",
+            "agentenvs.webshop.env:WebShopEnv",
+            "agentenvs.webshop",
+            "WebShop: find and buy a product that fits an instruction",
+            "mini",
+            ("catalog",),
+        ),
+        World(
+            "agentenvs/WebShopBrowser-v0",
+            "agentenvs.webshop.browser:WebShopBrowserEnv",
+            "agentenvs.webshop",
+            "WebShop in a headless Chromium: the same tasks, actions and rewards",
+            "mini",
+            ("catalog",),
         ),
     )
 }
@@ -91,30 +119,47 @@ def task_sets(env_id: str) -> dict[str, str]:
     return dict(world(env_id).load().task_sets())
 
 
-def tasks(env_id: str, tasks: str | Sequence[str] | None = None) -> list[str]:
+def tasks(env_id: str, tasks: str | Sequence[str] | None = None, **options: Any) -> list[str]:
     """Return the task ids of a named set, in order.
 
     Args:
         env_id: a registered id.
         tasks: a name from `task_sets(env_id)`, or a list of task ids, which is checked
             against the official ones; default the set that `gymnasium.make` uses.
+        options: arguments of the environment that decide which tasks there are, `catalog` of
+            WebShop say.
 
     Raises:
         UnknownName: there is no such set or task.
+        BadArgument: an option of another kind.
     """
     item = world(env_id)
-    return list(item.load().task_ids(item.default_tasks if tasks is None else tasks))
+    return list(item.load().task_ids(_named(item, tasks, options), **options))
 
 
-def gold_actions(env_id: str, task: str) -> list[str]:
+def gold_actions(env_id: str, task: str, **options: Any) -> list[str]:
     """Return action texts that solve a task, one a step, for tests and scripted policies."""
-    return list(world(env_id).load().gold_actions(task))
+    item = world(env_id)
+    _named(item, None, options)
+    return list(item.load().gold_actions(task, **options))
 
 
-def data_version(env_id: str, tasks: str | Sequence[str] | None = None) -> str:
+def data_version(env_id: str, tasks: str | Sequence[str] | None = None, **options: Any) -> str:
     """Return a short hash of the data that the tasks of a set come from."""
     item = world(env_id)
-    return str(item.load().data_version(item.default_tasks if tasks is None else tasks))
+    return str(item.load().data_version(_named(item, tasks, options), **options))
+
+
+def _named(
+    item: World, tasks: str | Sequence[str] | None, options: Mapping[str, Any]
+) -> str | Sequence[str] | None:
+    for key in options:
+        if key not in item.task_options:
+            known = ", ".join(map(repr, item.task_options)) or "none"
+            raise BadArgument(
+                f"Expected only options that decide the tasks of {item.id} ({known}), got {key!r}."
+            )
+    return item.default(options) if tasks is None else tasks
 
 
 def make_vec(

@@ -148,11 +148,13 @@ def arm(
     name = tasks if isinstance(tasks, str) else ""
     data: str | None = None
     if full_id in registry.WORLDS:
-        if tasks is None:
-            name = registry.world(full_id).default_tasks
-        ids = registry.tasks(full_id, name or tasks)
-        data = registry.data_version(full_id, name or ids)
-        kwargs["tasks"] = name or ids
+        item = registry.world(full_id)
+        deciding = {key: kwargs[key] for key in item.task_options if key in kwargs}
+        chosen = (tasks if tasks is not None else item.default(deciding)) or None
+        name = chosen if isinstance(chosen, str) else ""
+        ids = registry.tasks(full_id, chosen, **deciding)
+        data = registry.data_version(full_id, chosen, **deciding)
+        kwargs["tasks"] = chosen if chosen is None or name else ids
     else:
         ids = _foreign_tasks(full_id, tasks, kwargs)
     if not ids:
