@@ -6,7 +6,7 @@ import hashlib
 import importlib
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any
 
@@ -46,6 +46,7 @@ class Arm:
         prompt: what the model is shown.
         parser: one of `PARSERS`.
         env_kwargs: arguments of the environment.
+        task_options: those of them that decide which tasks there are.
     """
 
     env_id: str
@@ -56,6 +57,11 @@ class Arm:
     prompt: Prompt
     parser: str
     env_kwargs: Mapping[str, Any]
+    task_options: Mapping[str, Any] = field(default_factory=dict)
+
+    def gold(self, env_id: str, task: str) -> list[str]:
+        """Return action texts that solve a task of this arm."""
+        return registry.gold_actions(env_id, task, **self.task_options)
 
     def make_env(self) -> gymnasium.Env[Any, Any]:
         """Return a fresh environment with the parser around it."""
@@ -74,7 +80,7 @@ class Arm:
         kwargs = {
             key: value
             for key, value in {**_defaults(self.env_id), **self.env_kwargs}.items()
-            if key not in ("tasks", "task", "render_mode")
+            if key not in ("tasks", "task", "render_mode", *self.task_options)
         }
         return {
             "env_id": self.env_id,
@@ -83,6 +89,7 @@ class Arm:
             "task_hash": hashlib.sha256(names).hexdigest()[:12],
             "task_ids": list(self.task_ids),
             "data": self.data,
+            "task_options": {key: str(value) for key, value in self.task_options.items()},
             "harness": self.harness,
             "prompt": self.prompt.describe(),
             "parser": self.parser,
@@ -147,14 +154,15 @@ def arm(
                 )
     name = tasks if isinstance(tasks, str) else ""
     data: str | None = None
+    deciding: dict[str, Any] = {}
     if full_id in registry.WORLDS:
         item = registry.world(full_id)
         deciding = {key: kwargs[key] for key in item.task_options if key in kwargs}
-        chosen = (tasks if tasks is not None else item.default(deciding)) or None
+        chosen = tasks if tasks is not None else item.default(deciding)
         name = chosen if isinstance(chosen, str) else ""
         ids = registry.tasks(full_id, chosen, **deciding)
         data = registry.data_version(full_id, chosen, **deciding)
-        kwargs["tasks"] = chosen if chosen is None or name else ids
+        kwargs["tasks"] = ids if isinstance(chosen, list | tuple) else chosen
     else:
         ids = _foreign_tasks(full_id, tasks, kwargs)
     if not ids:
@@ -163,7 +171,7 @@ def arm(
         twice = next(task for at, task in enumerate(ids) if task in ids[:at])
         raise BadArgument(f"Expected each task once, got {twice!r} twice; use `n` for rollouts.")
     _check_arguments(full_id, creator, kwargs)
-    made = Arm(full_id, name, tuple(ids), data, harness, shown, reading, kwargs)
+    made = Arm(full_id, name, tuple(ids), data, harness, shown, reading, kwargs, deciding)
     try:
         # Wrong arguments show here, before a run has written anything.
         made.make_env().close()

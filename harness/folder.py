@@ -21,8 +21,9 @@ from agentenvs.harness.transcripts import TranscriptWriter
 __all__ = ["RunFolder", "differences", "versions"]
 
 FORMAT = 1
-#: recorded, but free to differ when a run is taken up again
-FREE = frozenset({"n", "history", "concurrency", "transcripts"})
+#: recorded, but free to differ when a run is taken up again; a hash of the data stands beside
+#: the options that say where the tasks lie
+FREE = frozenset({"n", "history", "concurrency", "task_options", "transcripts"})
 
 
 def versions() -> dict[str, str]:

@@ -124,7 +124,10 @@ async def run_async(
         examples=examples,
         env_kwargs=env_kwargs,
     )
-    actor = make_policy(policy, **dict(policy_kwargs or {}))
+    building = dict(policy_kwargs or {})
+    if isinstance(policy, str) and policy.startswith("scripted:") and chosen.task_options:
+        building.setdefault("gold", chosen.gold)
+    actor = make_policy(policy, **building)
     try:
         if actor.form not in FORMS:
             raise PolicyError(f"Expected a policy's `form` to be one of {FORMS}, got {actor.form}.")

@@ -16,7 +16,18 @@ __all__ = ["Side", "match", "setting_warnings", "side", "side_warnings"]
 # Settings that may differ between two arms without making the comparison unfair: who acts, and
 # the bookkeeping of the run. Task ids and n are compared through the outcomes themselves.
 _FREE = frozenset(
-    {"policy", "seed", "n", "task_ids", "history", "concurrency", "transcripts", "format", "out"}
+    {
+        "concurrency",
+        "format",
+        "history",
+        "n",
+        "out",
+        "policy",
+        "seed",
+        "task_ids",
+        "task_options",
+        "transcripts",
+    }
 )
 # What a policy tells of itself differs with its weights by design; these should not.
 _POLICY_COMPARED = frozenset(
