@@ -13,7 +13,7 @@ from agentenvs.core import Message, TextEnv, Tool, ToolCall, fork
 from agentenvs.registry import make_vec, register, task_sets, tasks
 
 if TYPE_CHECKING:
-    from agentenvs import bfcl, harness, sources, wrappers
+    from agentenvs import bfcl, harness, sources, webshop, wrappers
 
 __all__ = [
     "Message",
@@ -28,6 +28,7 @@ __all__ = [
     "sources",
     "task_sets",
     "tasks",
+    "webshop",
     "wrappers",
 ]
 
@@ -35,7 +36,7 @@ __version__ = "0.1.0"
 
 register()
 
-_LAZY = frozenset({"bfcl", "harness", "sources", "wrappers"})
+_LAZY = frozenset({"bfcl", "harness", "sources", "webshop", "wrappers"})
 
 
 def __getattr__(name: str) -> Any:

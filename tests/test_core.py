@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -9,15 +9,17 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 import agentenvs
-from agentenvs.core import MAX_ACTION, MAX_OBSERVATION, TextEnv, Tool, Transition
+from agentenvs.core import MAX_ACTION, MAX_OBSERVATION, TaskIds, TextEnv, Tool, Transition
 from agentenvs.errors import BadAction, BadArgument, UnknownName
+
+GUESSES = tuple(f"guess_{i}" for i in range(5))
 
 
 class Guess(TextEnv):
     """Say the number that the task names, within three tries."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(task_ids=[f"guess_{i}" for i in range(5)], **kwargs)
+    def __init__(self, task_ids: Sequence[str] = GUESSES, **kwargs: Any) -> None:
+        super().__init__(task_ids=task_ids, **kwargs)
         self.said: list[str] = []
         self.noise = 0.0
 
@@ -80,6 +82,34 @@ def test_bare_reset_draws_from_the_environments_generator() -> None:
 
 def test_options_name_the_task() -> None:
     assert Guess(task="guess_1").reset(options={"task": "guess_4"})[1]["task"] == "guess_4"
+
+
+class Many(TaskIds):
+    """Counts what was made, since a large set must never be written out."""
+
+    made = 0
+
+    def __len__(self) -> int:
+        return 10_000_000
+
+    def __getitem__(self, index: Any) -> Any:
+        Many.made += 1
+        return f"guess_{index}"
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name[:6] == "guess_" and name[6:].isdigit()
+
+
+def test_ids_of_a_large_set_are_made_when_asked_for() -> None:
+    Many.made = 0
+    env = Guess(task_ids=Many())
+    assert agentenvs.fork(env).task_ids is env.task_ids
+    _, info = env.reset(seed=0)
+    assert info["task"] in env.task_ids
+    assert env.reset(options={"task": "guess_9999999"})[1]["task"] == "guess_9999999"
+    assert Many.made == 1
+    with pytest.raises(UnknownName, match="Did you mean"):
+        env.reset(options={"task": "guess_x1"})
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ PACKAGES = [
     "agentenvs.harness.policies",
     "agentenvs.harness.tax",
     "agentenvs.sources",
+    "agentenvs.webshop",
+    "agentenvs.webshop.site",
     "agentenvs.wrappers",
 ]
 

@@ -45,17 +45,25 @@ def test_every_world_answers(env_id: str) -> None:
     assert registry.data_version(env_id, "mini") == registry.data_version(env_id, "mini")
 
 
+def test_options_that_do_not_decide_the_tasks_are_refused() -> None:
+    with pytest.raises(BadArgument, match=r"\(none\), got 'catalog'"):
+        agentenvs.tasks(ID, "mini", catalog="somewhere")
+    with pytest.raises(BadArgument, match=r"\('catalog'\), got 'rules'"):
+        registry.gold_actions("WebShop", "mini/synthetic/0", rules="fixed")
+
+
 @pytest.mark.parametrize("name", ["bass", ["mini_nothing_0"]])
 def test_unknown_task_set_or_task(name: str | list[str]) -> None:
     with pytest.raises(UnknownName):
         agentenvs.tasks(ID, name)
 
 
-def test_gold_actions_solve_every_bundled_task() -> None:
-    env = gymnasium.make(ID, tasks="mini")
-    for task in agentenvs.tasks(ID, "mini"):
+@pytest.mark.parametrize("env_id", [ID, "agentenvs/WebShop-v0"])
+def test_gold_actions_solve_every_bundled_task(env_id: str) -> None:
+    env = gymnasium.make(env_id, tasks="mini")
+    for task in agentenvs.tasks(env_id, "mini"):
         env.reset(options={"task": task})
-        for action in registry.gold_actions(ID, task):
+        for action in registry.gold_actions(env_id, task):
             *_, info = env.step(action)
         assert info.get("success") is True, (task, info)
 
