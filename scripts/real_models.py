@@ -1,9 +1,10 @@
 """Let small language models play, and print one table: scripts/real-models MODELS.
 
-MODELS is the folder that scripts/models made. Each model plays `mini` and three official tasks
-under the benchmark's own prompt (none), the light prompt (light), and the light prompt with two
-worked examples (light+2). Stopped at any time, the same command goes on; arms that are complete
-are only read. On a machine that does other work, set --threads 1.
+MODELS is the folder that scripts/models made. Each model plays `mini` and three official tasks of
+--env (BFCLv4, or WebShop with the catalog that --catalog names) under the benchmark's own prompt
+(none), the light prompt (light), and the light prompt with two worked examples (light+2). Stopped
+at any time, the same command goes on; arms that are complete are only read. On a machine that
+does other work, set --threads 1.
 """
 
 import argparse
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ENV = "BFCLv4"
+OFFICIAL = {"BFCLv4": "base", "WebShop": "paper"}
 NAMES = ("gemma-3-270m", "smollm2-135m-instruct")
 ARMS: dict[str, dict[str, Any]] = {
     "none": {"harness": "none"},
@@ -53,14 +54,19 @@ def plays(args: argparse.Namespace) -> Iterator[Play]:
     """Yield what is to be played, the small set first."""
     import agentenvs
 
-    official = list(agentenvs.tasks(ENV, tasks="base")[: args.official])
-    turn = {"max_steps_per_turn": args.max_steps}
+    shop = args.env == "WebShop"
+    limit = {"max_steps" if shop else "max_steps_per_turn": args.max_steps}
+    catalog = {"catalog": args.catalog} if args.catalog else {}
+    official: list[str] = []
+    if args.official and "official" in (args.tasks or ["official"]):
+        official = agentenvs.tasks(args.env, OFFICIAL[args.env], **catalog)[: args.official]
+    more = catalog if shop else {"docs": "compact"}
     sets = {
-        "mini": {"tasks": "mini", "n": args.n, "env_kwargs": turn},
-        "official": {"tasks": official, "n": 2, "env_kwargs": {**turn, "docs": "compact"}},
+        "mini": {"tasks": "mini", "n": args.n, "env_kwargs": limit},
+        "official": {"tasks": official, "n": 2, "env_kwargs": {**limit, **more}},
     }
     for name in args.model or NAMES:
-        for label in args.tasks or sets:
+        for label in args.tasks or (sets if official else ["mini"]):
             for arm in args.arm or ARMS:
                 folder = args.out / name / f"{label}-{arm}"
                 yield Play(name, label, arm, folder, {**sets[label], **ARMS[arm]})
@@ -73,7 +79,7 @@ def play(item: Play, policy: Any, args: argparse.Namespace) -> None:
     began = time.perf_counter()
     try:
         run(
-            ENV,
+            args.env,
             policy,
             seed=args.seed,
             out=item.folder,
@@ -131,13 +137,17 @@ def arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("models", metavar="MODELS", type=Path)
+    parser.add_argument("--env", choices=tuple(OFFICIAL), default="BFCLv4")
+    parser.add_argument("--catalog", help="of WebShop: a folder of official or compiled files")
     parser.add_argument("--out", type=Path, default=Path("runs/real-models"))
     parser.add_argument("--model", action="append", help="a folder within MODELS; may be repeated")
     parser.add_argument("--tasks", action="append", choices=("mini", "official"))
     parser.add_argument("--arm", action="append", choices=tuple(ARMS))
     parser.add_argument("--n", type=int, default=8, help="rollouts of each mini task")
-    parser.add_argument("--official", type=int, default=3, help="how many official base tasks")
-    parser.add_argument("--max-steps", type=int, default=4, help="replies a turn")
+    parser.add_argument("--official", type=int, default=3, help="how many official tasks")
+    parser.add_argument(
+        "--max-steps", type=int, default=4, help="replies a turn, in WebShop an episode"
+    )
     parser.add_argument("--max-tokens", type=int, default=64, help="tokens a reply")
     parser.add_argument("--temperature", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=0)
