@@ -1,0 +1,416 @@
+"""The shop as a state machine: pages, what can be done on each, and where it leads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from agentenvs.core import Rules, Shared
+from agentenvs.webshop import engine, layout, urls
+from agentenvs.webshop.layout import BACK, BUY, NEXT, PREV, SEARCH, SUB_PAGES, Layout
+from agentenvs.webshop.records import Goal, Product
+from agentenvs.webshop.reward import Score
+from agentenvs.webshop.reward import score as reward_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from agentenvs.webshop.catalog import Catalog
+
+__all__ = ["PAGE_SIZE", "Card", "Choice", "OptionGroup", "Page", "Shop", "State", "View"]
+
+Page = Literal["search", "results", "item", "sub", "done"]
+PAGE_SIZE = 10
+#: how many entries a cache holds before it begins anew
+_KEPT = 4_096
+
+
+@dataclass(slots=True)
+class State:
+    """Where one shopper stands. What it holds is replaced, never changed, so copies are cheap.
+
+    Attributes:
+        page: the kind of page shown.
+        instruction: what the shopper was told.
+        session: the name that urls show.
+        keywords: the query, split at spaces; () before the first search.
+        rows: what it found, as rows of the catalog, best first.
+        number: which page of results was shown last, from 1.
+        asin: the product shown or bought, "" elsewhere.
+        row: its row in the catalog, -1 elsewhere.
+        sub: the sub-page shown, "Description" say, "" elsewhere.
+        options: option name -> value chosen.
+        visited: products opened since the last search page.
+        score: what the purchase was worth, once there is one.
+        price: what was paid, in dollars.
+    """
+
+    page: Page = "search"
+    instruction: str = ""
+    session: str = ""
+    keywords: tuple[str, ...] = ()
+    rows: Sequence[int] = ()
+    number: int = 0
+    asin: str = ""
+    row: int = -1
+    sub: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    visited: frozenset[str] = frozenset()
+    score: Score | None = None
+    price: float = 0.0
+
+    def copy(self) -> State:
+        """Return a copy that goes its own way."""
+        return replace(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> State:
+        return replace(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One product on a page of results; `visited`: opened since the last search page."""
+
+    asin: str
+    title: str
+    price_tag: str
+    visited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One value of an option, the label that chooses it, and whether it is chosen."""
+
+    value: str
+    label: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OptionGroup:
+    """One option of a product."""
+
+    name: str
+    choices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a page shows, for renderers.
+
+    Attributes:
+        page: the kind of page.
+        instruction: what the shopper was told.
+        session: the name that urls show.
+        keywords: the query, split at spaces.
+        number: which page of results this is, or was before the product was opened.
+        total: how many products the query found.
+        cards: the products on this page of results.
+        has_prev: whether results offer "< Prev".
+        has_next: whether results offer "Next >".
+        product: the product shown or bought.
+        groups: its options.
+        options: option name -> value chosen.
+        sub: the sub-page, "Description", "Features", "Reviews" or "Attributes".
+        lines: the texts of a sub-page.
+        facts: category, query and breadcrumb, on the sub-page "Attributes".
+        show_attrs: whether products offer "Attributes".
+        score: what the purchase was worth.
+        price: what was paid, in dollars.
+    """
+
+    page: Page
+    instruction: str
+    session: str
+    keywords: tuple[str, ...] = ()
+    number: int = 0
+    total: int = 0
+    cards: tuple[Card, ...] = ()
+    has_prev: bool = False
+    has_next: bool = False
+    product: Product | None = None
+    groups: tuple[OptionGroup, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    sub: str = ""
+    lines: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    show_attrs: bool = False
+    score: Score | None = None
+    price: float = 0.0
+
+
+class Shop(Shared):
+    """A catalog behind counters: every way from one page to the next.
+
+    A shop is read-only apart from caches of bounded size, and serves any number of shoppers,
+    each with a `State` of their own.
+
+    Args:
+        catalog: what is sold.
+        rules: "official", or "fixed": search needs a search bar, "Next >" needs further
+            results, a page is known by its state and not by words in its url, and every option
+            value has a label of its own.
+        show_attrs: whether products offer the sub-page "Attributes".
+        prices: asin -> price in dollars, in place of the seeded draw of products with a price
+            range; other products keep their price, unknown asins mean nothing.
+    """
+
+    __slots__ = ("_cards", "_layouts", "catalog", "prices", "rules", "show_attrs")
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        *,
+        rules: Rules = "official",
+        show_attrs: bool = False,
+        prices: Mapping[str, float] | None = None,
+    ) -> None:
+        self.catalog = catalog
+        self.rules: Rules = rules
+        self.show_attrs = show_attrs
+        self.prices = dict(prices or {})
+        self._layouts: dict[int, Layout] = catalog.memo(("layouts", rules, show_attrs), dict)
+        self._cards: dict[int, tuple[str, str, str, str]] = catalog.memo("cards", dict)
+
+    def start(self, instruction: str = "", session: str = "") -> State:
+        """Return the search page of a new shopper."""
+        return State(instruction=instruction, session=session)
+
+    def search(self, state: State, query: str, rng: np.random.Generator) -> str:
+        """Search, from a page that allows it.
+
+        Returns:
+            "", or why nothing was searched; `state` stays as it was then.
+        """
+        if self.rules == "fixed" and state.page != "search":
+            return "there is no search bar on this page; click 'back to search' first"
+        keywords = tuple(query.lower().split(" "))
+        rows = engine.hits(self.catalog, keywords, self.rules, rng)
+        if rows is None:
+            return f"the search mode {keywords[0]!r} fails here"
+        state.keywords, state.rows = keywords, rows
+        self._show_results(state, 1)
+        return ""
+
+    def click(self, state: State, element: str, goal: Goal, rng: np.random.Generator) -> str:
+        """Click what a page offers, by its label in any case; "buy now" is scored by `goal`.
+
+        Returns:
+            "", or why nothing happened; `state` stays as it was then.
+        """
+        label = element.lower()
+        page = state.page
+        if page == "item":
+            return self._click_item(state, label, goal, rng)
+        if page == "results":
+            return self._click_results(state, label, rng)
+        if page == "sub":
+            if label == BACK:
+                self._show_search(state)
+                return ""
+            if label == PREV:
+                self._back_from_product(state, rng)
+                return ""
+            return _absent(element)
+        if page == "search" and label == SEARCH:
+            return "the search button is not clicked; search with a query"
+        return "the shopping is over" if page == "done" else _absent(element)
+
+    def _click_results(self, state: State, label: str, rng: np.random.Generator) -> str:
+        if label == BACK:
+            self._show_search(state)
+        elif label == NEXT and self._has_next(state):
+            self._turn_to(state, state.number + 1, rng)
+        elif label == PREV and state.number > 1:
+            self._turn_to(state, state.number - 1, rng)
+        else:
+            for row in self._shown(state):
+                if self.card(row)[3] == label:
+                    state.page, state.row = "item", row
+                    state.asin = self.card(row)[0]
+                    state.visited = state.visited | {state.asin}
+                    return ""
+            return _absent(label)
+        return ""
+
+    def _click_item(
+        self, state: State, label: str, goal: Goal, rng: np.random.Generator
+    ) -> str:
+        found = self.layout(state.row)
+        target = found.targets.get(label)
+        if target is not None:
+            name, value = target
+            state.options = {**state.options, name: value}
+        elif label not in found.clickables:
+            return _absent(label)
+        elif label == BACK:
+            self._show_search(state)
+        elif label == PREV:
+            self._back_from_product(state, rng)
+        elif label in SUB_PAGES:
+            state.page, state.sub = "sub", SUB_PAGES[label]
+        elif label == BUY:
+            self._buy(state, found.product, goal)
+        else:
+            return f"{label!r} is called like a button of another page and cannot be chosen"
+        return ""
+
+    def _buy(self, state: State, product: Product, goal: Goal) -> None:
+        catalog = self.catalog
+        row = catalog.row(goal.asin)
+        own = catalog.product(row) if row >= 0 else None
+        nouns = own.nouns if own and own.title == goal.name else catalog.nouns_of(goal.name)
+        state.price = self.price(state.row)
+        state.score = reward_of(product, goal, state.options, state.price, nouns, self.rules)
+        state.page = "done"
+
+    def _back_from_product(self, state: State, rng: np.random.Generator) -> None:
+        """Follow "< Prev" on a product's page or below it.
+
+        The original tells the page by the first of its names that occurs anywhere in the url,
+        where the query or the session may have it too.
+        """
+        page: str = state.page
+        if self.rules == "official":
+            page = urls.page_named_in(urls.url(state))
+        if page == "sub":
+            state.page, state.sub = "item", ""
+        else:
+            self._turn_to(state, state.number - (page == "results"), rng)
+
+    def _turn_to(self, state: State, number: int, rng: np.random.Generator) -> None:
+        """Show a page of results; the original searches anew, which shows where it draws."""
+        if self.rules == "official" and state.keywords[:1] == ("<r>",):
+            rows = engine.hits(self.catalog, state.keywords, self.rules, rng)
+            state.rows = state.rows if rows is None else rows
+        self._show_results(state, number)
+
+    @staticmethod
+    def _show_results(state: State, number: int) -> None:
+        state.page, state.number = "results", number
+        state.asin, state.row, state.sub, state.options = "", -1, "", {}
+
+    @staticmethod
+    def _show_search(state: State) -> None:
+        state.page, state.number, state.keywords, state.rows = "search", 0, (), ()
+        state.asin, state.row, state.sub, state.options = "", -1, "", {}
+        state.visited = frozenset()
+
+    def _has_next(self, state: State) -> bool:
+        return self.rules == "official" or state.number * PAGE_SIZE < len(state.rows)
+
+    @staticmethod
+    def _shown(state: State) -> Sequence[int]:
+        return state.rows[(state.number - 1) * PAGE_SIZE : state.number * PAGE_SIZE]
+
+    def price(self, row: int) -> float:
+        """Return what a product costs at the counter, in dollars."""
+        if self.prices and self.catalog.price_range(row):
+            given = self.prices.get(self.card(row)[0])
+            if given is not None:
+                return given
+        return self.catalog.price(row)
+
+    def card(self, row: int) -> tuple[str, str, str, str]:
+        """Return asin, title, price tag and lower-cased asin of a product."""
+        found = self._cards.get(row)
+        if found is None:
+            asin, title, tag = self.catalog.card(row)
+            if len(self._cards) >= _KEPT:
+                self._cards.clear()
+            found = self._cards[row] = (asin, title, tag, asin.lower())
+        return found
+
+    def layout(self, row: int) -> Layout:
+        """Return the page of a product as far as it does not depend on what was chosen."""
+        found = self._layouts.get(row)
+        if found is None:
+            if len(self._layouts) >= _KEPT:
+                self._layouts.clear()
+            product = self.catalog.product(row)
+            found = self._layouts[row] = layout.layout(product, self.rules, self.show_attrs)
+        return found
+
+    def clickables(self, state: State) -> list[str]:
+        """Return the labels that a page offers, in order, lower-cased, each once."""
+        page = state.page
+        if page == "item":
+            return list(self.layout(state.row).clickables)
+        if page == "results":
+            labels = [BACK]
+            if state.number > 1:
+                labels.append(PREV)
+            if self._has_next(state):
+                labels.append(NEXT)
+            labels += [self.card(row)[3] for row in self._shown(state)]
+            return labels
+        if page == "sub":
+            return [BACK, PREV]
+        return [SEARCH] if page == "search" else []
+
+    def available(self, state: State) -> dict[str, Any]:
+        """Return what can be done: whether there is a search bar, and what can be clicked."""
+        return {
+            "has_search_bar": state.page == "search",
+            "clickables": self.clickables(state),
+        }
+
+    def view(self, state: State) -> View:
+        """Return what the page shows."""
+        view = View(
+            state.page,
+            state.instruction,
+            state.session,
+            state.keywords,
+            state.number,
+            len(state.rows),
+            options=state.options,
+            show_attrs=self.show_attrs,
+        )
+        if state.page == "search":
+            return view
+        if state.page == "results":
+            cards = []
+            for row in self._shown(state):
+                asin, title, tag, _ = self.card(row)
+                cards.append(Card(asin, title, tag, asin in state.visited))
+            return replace(
+                view,
+                cards=tuple(cards),
+                has_prev=state.number > 1,
+                has_next=self._has_next(state),
+            )
+        found = self.layout(state.row)
+        product = found.product
+        if state.page == "sub":
+            lines, facts = _texts(product, state.sub)
+            return replace(view, product=product, sub=state.sub, lines=lines, facts=facts)
+        if state.page == "done":
+            return replace(view, product=product, score=state.score, price=state.price)
+        groups = tuple(
+            OptionGroup(
+                name,
+                tuple(
+                    Choice(value, found.labels[name, value], state.options.get(name) == value)
+                    for value in values
+                ),
+            )
+            for name, values in product.options.items()
+        )
+        return replace(view, product=product, groups=groups)
+
+
+def _texts(product: Product, sub: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if sub == "Description":
+        return (product.description,), ()
+    if sub == "Features":
+        return product.bullets, ()
+    if sub == "Attributes":
+        facts = (product.category, product.query, product.product_category)
+        return product.attributes, facts
+    return (), ()
+
+
+def _absent(element: str) -> str:
+    return f"there is nothing called {element[:80]!r} to click on this page"
