@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from agentenvs.errors import BadArgument, SourceError, SourceMissing
+from agentenvs.errors import BadArgument, SourceMissing
 from agentenvs.webshop._stream import OnBytes, array
 from agentenvs.webshop.records import Product
 
@@ -49,26 +50,27 @@ class OfficialFiles:
         """Return the files in a folder, or those that belong to a products file.
 
         `items_shuffle_1000.json` goes with `items_ins_v2_1000.json` and
-        `items_human_ins_1000.json`; where the latter is missing, with `items_human_ins.json`.
+        `items_human_ins_1000.json`, or with those without `_1000` where they are missing. A
+        `nouns.json` beside them gives the nouns.
 
         Raises:
             SourceMissing: there is no products file, or no attribute file beside it.
-            SourceError: a folder with several products files.
+            BadArgument: a folder with several products files.
         """
-        path = Path(src)
+        path = Path(os.path.abspath(Path(src).expanduser()))
         if path.is_dir():
             found = sorted(path.glob(f"{_PRODUCTS}*.json"))
             if not found:
                 raise SourceMissing(f"Expected {_PRODUCTS}*.json in {path}, found none.")
             if len(found) > 1:
                 listed = ", ".join(file.name for file in found)
-                raise SourceError(f"Expected one products file in {path}, found {listed}: name it.")
+                raise BadArgument(f"Expected one products file in {path}, found {listed}: name it.")
             path = found[0]
         if not path.is_file():
             raise SourceMissing(f"There is no file or folder {path}.")
         folder = path.parent
-        kind = path.stem.removeprefix(_PRODUCTS) if path.stem.startswith(_PRODUCTS) else ""
-        attributes = _first(folder, f"{_ATTRIBUTES}{kind}.json")
+        kind = path.stem.removeprefix(_PRODUCTS)
+        attributes = _first(folder, f"{_ATTRIBUTES}{kind}.json", f"{_ATTRIBUTES}.json")
         if attributes is None:
             raise SourceMissing(f"Expected {_ATTRIBUTES}{kind}.json beside {path}, found none.")
         human = _first(folder, f"{_HUMAN}{kind}.json", f"{_HUMAN}.json")
@@ -204,7 +206,7 @@ def _str(value: object, key: str) -> str:
 
 
 def _prices(pricing: object) -> tuple[tuple[float, ...], str]:
-    if pricing is None or pricing == "":
+    if not pricing:
         return (_NO_PRICE,), f"${_NO_PRICE}"
     if not isinstance(pricing, str):
         raise _Unfit("pricing is no text")

@@ -1,0 +1,317 @@
+"""Goals: synthetic ones of every combination of options, and those that people wrote.
+
+The order, caps and weights are those of the original, with its generator seeded: the price
+draws of ranged products come first, then the caps, and the list is shuffled with seed 233.
+"""
+
+from __future__ import annotations
+
+import random
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agentenvs.core import Rules
+from agentenvs.errors import BadArgument, SourceError
+from agentenvs.tools import Shared
+from agentenvs.webshop._store import load_array, write_array
+from agentenvs.webshop.records import NO_CAP, Goal, Product
+
+__all__ = [
+    "Goals",
+    "HumanWish",
+    "SyntheticWish",
+    "Wishes",
+    "cap",
+    "combinations",
+    "draw_cap",
+    "human_units",
+    "synthetic_units",
+    "write_goals",
+]
+
+_SHUFFLE_SEED = 233
+_GRID = tuple(range(10, 1000, 10))
+_CHOICES = 4
+#: option combinations of one product beyond which it gets no synthetic goals
+MAX_COMBINATIONS = 1_000_000
+#: goals of one kind in a catalog
+MAX_GOALS = 100_000_000
+
+
+class SyntheticWish(NamedTuple):
+    """The mined instruction of a product, and the attributes that it asks for."""
+
+    instruction: str
+    attributes: tuple[str, ...]
+
+
+class HumanWish(NamedTuple):
+    """An instruction that a person wrote for a product."""
+
+    instruction: str
+    attributes: tuple[str, ...]
+    options: tuple[str, ...]
+
+
+class Wishes(NamedTuple):
+    """What a record says about the goals of one product."""
+
+    synthetic: SyntheticWish | None = None
+    human: tuple[HumanWish, ...] = ()
+
+
+def _caps_above(price: float) -> tuple[int, ...]:
+    start = bisect_right(_GRID, price)
+    return _GRID[start : start + _CHOICES]
+
+
+def draw_cap(price: float, rng: random.Random) -> int:
+    """Draw which of the caps above `price` counts: its place among them, -1 where none does."""
+    caps = _caps_above(price)
+    if len(caps) < 2:
+        return -1
+    return caps.index(max(rng.sample(caps, 2)))
+
+
+def cap(price: float, draw: int) -> float:
+    """Return the price cap in dollars that `draw` stands for at `price`.
+
+    Where the price is not the one that the draw was made for, the cap moves along: the same
+    place among the caps above it, or the highest where there are fewer.
+    """
+    caps = _caps_above(price)
+    if len(caps) < 2:
+        return NO_CAP
+    return float(caps[min(draw, len(caps) - 1) if draw >= 0 else -1])
+
+
+def combinations(product: Product) -> int:
+    """Return how many ways there are to choose one value of every option."""
+    return prod(len(values) for values in product.options.values())
+
+
+@dataclass(slots=True)
+class Units:
+    """Goals of one kind before the shuffle, in runs that share product, cap and weight.
+
+    Attributes:
+        rows: row of the product.
+        counts: number of goals in the run.
+        which: place of the instruction among those of the product.
+        draws: see `draw_cap`.
+        weights: weight of each goal of the run.
+    """
+
+    rows: array[int] = field(default_factory=lambda: array("i"))
+    counts: array[int] = field(default_factory=lambda: array("q"))
+    which: array[int] = field(default_factory=lambda: array("i"))
+    draws: array[int] = field(default_factory=lambda: array("b"))
+    weights: array[float] = field(default_factory=lambda: array("d"))
+
+    def add(self, row: int, count: int, which: int, draw: int, weight: float = 1.0) -> None:
+        """Append a run."""
+        self.rows.append(row)
+        self.counts.append(count)
+        self.which.append(which)
+        self.draws.append(draw)
+        self.weights.append(weight)
+
+
+def synthetic_units(
+    wishes: Iterable[tuple[int, int, Sequence[int]]],
+    prices: Sequence[float],
+    rng: random.Random,
+) -> Units:
+    """Return the runs of synthetic goals, one a product.
+
+    Args:
+        wishes: row, number of option combinations and ids of the attributes asked for, of each
+            product with an instruction, in row order. A count of 0 draws a cap and makes no
+            goal, as in the original.
+        prices: purchase price by row.
+        rng: in the state that the price draws left it in.
+    """
+    units = Units()
+    asked = array("i")
+    ends = array("q")
+    for row, count, attributes in wishes:
+        draw = draw_cap(prices[row], rng)
+        if count:
+            units.add(row, count, 0, draw)
+            asked.extend(attributes)
+            ends.append(len(asked))
+    carriers: dict[int, int] = {}
+    for count, wanted in zip(units.counts, _runs(asked, ends), strict=True):
+        for attribute in set(wanted):
+            carriers[attribute] = carriers.get(attribute, 0) + count
+    for unit, wanted in enumerate(_runs(asked, ends)):
+        # Added one by one: `sum` rounds otherwise from Python 3.12 on.
+        total = 0.0
+        for attribute in wanted:
+            total += 1.0 / carriers[attribute]
+        units.weights[unit] = total / len(wanted)
+    return units
+
+
+def _runs(values: array[int], ends: array[int]) -> Iterable[array[int]]:
+    start = 0
+    for end in ends:
+        yield values[start:end]
+        start = end
+
+
+def human_units(
+    counts: Iterable[tuple[int, int]], prices: Sequence[float], rng: random.Random
+) -> Units:
+    """Return the runs of human goals, one a goal.
+
+    Args:
+        counts: row and number of usable instructions, in row order.
+        prices: purchase price by row.
+        rng: in the state that the price draws left it in.
+    """
+    units = Units()
+    for row, count in counts:
+        for which in range(count):
+            units.add(row, 1, which, draw_cap(prices[row], rng))
+    return units
+
+
+def write_goals(folder: Path, kind: str, units: Units) -> int:
+    """Shuffle the goals, write their tables and return their number.
+
+    Raises:
+        SourceError: there are more than `MAX_GOALS`.
+    """
+    total = sum(units.counts)
+    if total > MAX_GOALS:
+        raise SourceError(f"Expected at most {MAX_GOALS} {kind} goals, got {total}.")
+    order = list(range(total))
+    random.Random(_SHUFFLE_SEED).shuffle(order)
+    shuffled = np.array(order, dtype="<i4")
+    del order
+    counts = np.array(units.counts, dtype="<i8")
+    each = np.repeat(np.array(units.weights, dtype="<f8"), counts)
+    starts = np.concatenate(([0], np.cumsum(counts)))
+    write_array(folder, f"{kind}_order", shuffled, "<i4")
+    write_array(folder, f"{kind}_summed", np.concatenate(([0.0], np.cumsum(each[shuffled]))), "<f8")
+    write_array(folder, f"{kind}_starts", starts, "<i8")
+    write_array(folder, f"{kind}_rows", units.rows, "<i4")
+    write_array(folder, f"{kind}_which", units.which, "<i4")
+    write_array(folder, f"{kind}_draws", units.draws, "i1")
+    write_array(folder, f"{kind}_weights", units.weights, "<f8")
+    return total
+
+
+class Goals(Shared):
+    """The goals of one kind in a catalog, in the shuffled order that task ids count in."""
+
+    def __init__(
+        self,
+        folder: Path,
+        kind: str,
+        entry: Callable[[int], tuple[Product, Wishes]],
+        price: Callable[[int, Mapping[str, float] | None], float],
+    ) -> None:
+        self.kind = kind
+        self._entry = entry
+        self._price = price
+        self._order = load_array(folder, f"{kind}_order")
+        self._summed = load_array(folder, f"{kind}_summed")
+        self._starts = load_array(folder, f"{kind}_starts")
+        self._rows = load_array(folder, f"{kind}_rows")
+        self._which = load_array(folder, f"{kind}_which")
+        self._draws = load_array(folder, f"{kind}_draws")
+        self._weights = load_array(folder, f"{kind}_weights")
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def row(self, index: int) -> int:
+        """Return the row of the product that goal `index` was made from."""
+        return int(self._rows[self._unit(index)[0]])
+
+    def goal(self, index: int, prices: Mapping[str, float] | None = None) -> Goal:
+        """Return a goal.
+
+        Args:
+            index: its place after the shuffle.
+            prices: asin -> price in dollars; replaces the seeded draw of a product with a
+                price range, and moves the cap along.
+
+        Raises:
+            BadArgument: there is no such goal.
+        """
+        unit, place = self._unit(index)
+        row = int(self._rows[unit])
+        product, wishes = self._entry(row)
+        upper = cap(self._price(row, prices), int(self._draws[unit]))
+        said = f", and price lower than {upper:.2f} dollars" if upper != NO_CAP else ""
+        options: Any
+        if self.kind == "human":
+            wish = wishes.human[int(self._which[unit])]
+            text, attributes, options = wish.instruction.strip("."), wish.attributes, wish.options
+        else:
+            assert wishes.synthetic is not None  # noqa: S101 - a unit is made of one
+            options = _combination(product, place)
+            listed = ", and ".join(f"{name}: {value}" for name, value in options.items())
+            text = wishes.synthetic.instruction + (f" with {listed}" if listed else "")
+            attributes = wishes.synthetic.attributes
+        return Goal(
+            asin=product.asin,
+            category=product.category,
+            query=product.query,
+            name=product.title,
+            product_category=product.product_category,
+            instruction_text=text + said,
+            attributes=attributes,
+            price_upper=upper,
+            goal_options=options,
+            weight=float(self._weights[unit]),
+        )
+
+    def draw(self, uniform: float, rules: Rules = "official") -> int:
+        """Return the index of the goal that a weighted draw hits.
+
+        Args:
+            uniform: a number from 0.0 to 1.0, as `random.Random.random` gives it.
+            rules: under "official" the draw is off by one, as in the original: goal 0 is never
+                drawn, each other one with the weight of its predecessor, and the last also
+                with its own; "fixed" gives every goal its own weight.
+
+        Raises:
+            BadArgument: there are no goals, or `uniform` is out of range.
+        """
+        if not len(self):
+            raise BadArgument(f"Expected a catalog with {self.kind} goals, got one without.")
+        if not 0.0 <= uniform <= 1.0:
+            raise BadArgument(f"Expected `uniform` to be from 0.0 to 1.0, got {uniform!r}.")
+        point = uniform * float(self._summed[-1])
+        found = int(np.searchsorted(self._summed, point, side="right"))
+        return min(found if rules == "official" else found - 1, len(self) - 1)
+
+    def _unit(self, index: int) -> tuple[int, int]:
+        if not 0 <= index < len(self._order):
+            raise BadArgument(
+                f"Expected the index of one of {len(self._order)} {self.kind} goals, got {index}."
+            )
+        place = self._order[index]
+        unit = int(np.searchsorted(self._starts, place, side="right")) - 1
+        return unit, int(place) - int(self._starts[unit])
+
+
+def _combination(product: Product, place: int) -> dict[str, str]:
+    names = sorted(product.options)
+    chosen: dict[str, str] = {}
+    for name in reversed(names):
+        values = product.options[name]
+        place, at = divmod(place, len(values))
+        chosen[name] = values[at]
+    return {name: chosen[name] for name in names}
