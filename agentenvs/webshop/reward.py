@@ -12,7 +12,16 @@ from agentenvs.webshop.colors import color_or_pair, color_or_text
 from agentenvs.webshop.fuzzy import matches_any, prepared
 from agentenvs.webshop.records import Goal, Options, Product
 
-__all__ = ["Kind", "Score", "attribute_hits", "kind", "option_hits", "score"]
+__all__ = [
+    "Kind",
+    "Score",
+    "as_bought",
+    "as_wanted",
+    "attribute_hits",
+    "kind",
+    "option_hits",
+    "score",
+]
 
 #: what a title scores that has no noun, and the least that makes up for another query
 _TITLE_ENOUGH = 0.2
@@ -158,20 +167,23 @@ def option_hits(goal: Goal, chosen: Options, rules: Rules = "official") -> list[
     if rules == "fixed" and isinstance(wanted, Mapping):
         return [
             name in chosen
-            and (
-                chosen[name] == value or matches_any(_shortened(value), [_shortened(chosen[name])])
-            )
+            and (chosen[name] == value or matches_any(as_bought(value), [as_bought(chosen[name])]))
             for name, value in wanted.items()
         ]
-    bought = [_shortened(value) for value in chosen.values()]
+    bought = [as_bought(value) for value in chosen.values()]
     if isinstance(wanted, Mapping):
-        pairs = (prepared(color_or_pair(name, value)) for name, value in wanted.items())
-        return [matches_any(pair, bought) for pair in pairs]
-    return [matches_any(_shortened(value), bought) for value in wanted]
+        return [matches_any(as_wanted(*pair), bought) for pair in wanted.items()]
+    return [matches_any(as_bought(value), bought) for value in wanted]
 
 
-def _shortened(value: str) -> str:
+def as_bought(value: str) -> str:
+    """Return the text that a chosen value, or a wanted one without a name, is compared by."""
     return prepared(color_or_text(value))
+
+
+def as_wanted(name: str, value: str) -> str:
+    """Return the text that an option of a synthetic goal is compared by under "official"."""
+    return prepared(color_or_pair(name, value))
 
 
 def _breadcrumb(text: str) -> set[str]:
