@@ -180,6 +180,10 @@ class TextEnv(gymnasium.Env[str, str]):
     def _act(self, action: str) -> Transition:
         """Carry out one action (at most `MAX_ACTION` code points); never raise on text."""
 
+    def _draw(self, options: Mapping[str, Any]) -> str:
+        """Return the task of a reset that names none; uniform over `task_ids`."""
+        return self.task_ids[int(self.np_random.integers(len(self.task_ids)))]
+
     @abstractmethod
     def _save(self) -> Any:
         """Return a copy of the episode's state that later steps cannot change."""
@@ -224,7 +228,7 @@ class TextEnv(gymnasium.Env[str, str]):
         task = self.task if named is None else self._check_task(named)
         super().reset(seed=seed)
         if task is None:
-            task = self.task_ids[int(self.np_random.integers(len(self.task_ids)))]
+            task = self._draw(options)
         # Until the start has succeeded there is no episode that a step could go on with.
         self._over, self._current, self._log = True, task, []
         transition = self._start(task, options)

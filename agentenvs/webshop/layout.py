@@ -59,7 +59,8 @@ def layout(product: Product, rules: Rules, show_attrs: bool) -> Layout:
 
     Under "official" a value is its own label: one that two options share reaches the last of
     them, and one that is called like a button is out of reach. Under "fixed" such values are
-    labelled "name: value", so that each can be chosen.
+    labelled "name: value", and so are empty ones and those with line breaks, so that each can
+    be chosen.
     """
     subs = [name for name in SUB_PAGES if show_attrs or name != ATTRIBUTES]
     buttons = [BACK, PREV, *subs, BUY]
@@ -83,12 +84,16 @@ def _distinct(pairs: list[tuple[str, str]]) -> Iterator[tuple[tuple[str, str], s
     names: dict[str, set[str]] = {}
     for name, value in pairs:
         names.setdefault(value, set()).add(name)
-    clear = {value for value, found in names.items() if len(found) == 1 and value not in BUTTONS}
+    clear = {
+        value
+        for value, found in names.items()
+        if value and len(found) == 1 and value not in BUTTONS and "\n" not in value
+    }
     taken = {*clear, *BUTTONS}
     for name, value in dict.fromkeys(pairs):
         label = value
-        if value not in clear or not value:
-            label = long = f"{name}: {value}"
+        if value not in clear:
+            label = long = " ".join(f"{name}: {value}".split())
             number = 1
             while label in taken:
                 number += 1

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from agentenvs.webshop.catalog import Catalog
 
-__all__ = ["PAGE_SIZE", "Card", "Choice", "OptionGroup", "Page", "Shop", "State", "View"]
+__all__ = ["KEPT", "PAGE_SIZE", "Card", "Choice", "OptionGroup", "Page", "Shop", "State", "View"]
 
 Page = Literal["search", "results", "item", "sub", "done"]
 PAGE_SIZE = 10
 #: how many entries a cache holds before it begins anew
-_KEPT = 4_096
+KEPT = 4_096
 
 
 @dataclass(slots=True)
@@ -156,7 +156,7 @@ class Shop(Shared):
             range; other products keep their price, unknown asins mean nothing.
     """
 
-    __slots__ = ("_cards", "_layouts", "catalog", "prices", "rules", "show_attrs")
+    __slots__ = ("_labels", "_layouts", "catalog", "prices", "rules", "show_attrs")
 
     def __init__(
         self,
@@ -171,7 +171,11 @@ class Shop(Shared):
         self.show_attrs = show_attrs
         self.prices = dict(prices or {})
         self._layouts: dict[int, Layout] = catalog.memo(("layouts", rules, show_attrs), dict)
-        self._cards: dict[int, tuple[str, str, str, str]] = catalog.memo("cards", dict)
+        self._labels: dict[int, str] = catalog.memo("labels", dict)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle without the caches."""
+        return _shop, (self.catalog, self.rules, self.show_attrs, self.prices)
 
     def start(self, instruction: str = "", session: str = "") -> State:
         """Return the search page of a new shopper."""
@@ -220,23 +224,20 @@ class Shop(Shared):
     def _click_results(self, state: State, label: str, rng: np.random.Generator) -> str:
         if label == BACK:
             self._show_search(state)
-        elif label == NEXT and self._has_next(state):
+        elif label == NEXT and self.has_next(state):
             self._turn_to(state, state.number + 1, rng)
         elif label == PREV and state.number > 1:
             self._turn_to(state, state.number - 1, rng)
         else:
-            for row in self._shown(state):
-                if self.card(row)[3] == label:
-                    state.page, state.row = "item", row
-                    state.asin = self.card(row)[0]
+            for row in self.shown(state):
+                if self.label(row) == label:
+                    state.page, state.row, state.asin = "item", row, self.catalog.asin(row)
                     state.visited = state.visited | {state.asin}
                     return ""
             return _absent(label)
         return ""
 
-    def _click_item(
-        self, state: State, label: str, goal: Goal, rng: np.random.Generator
-    ) -> str:
+    def _click_item(self, state: State, label: str, goal: Goal, rng: np.random.Generator) -> str:
         found = self.layout(state.row)
         target = found.targets.get(label)
         if target is not None:
@@ -261,7 +262,7 @@ class Shop(Shared):
         row = catalog.row(goal.asin)
         own = catalog.product(row) if row >= 0 else None
         nouns = own.nouns if own and own.title == goal.name else catalog.nouns_of(goal.name)
-        state.price = self.price(state.row)
+        state.price = catalog.price(state.row, self.prices)
         state.score = reward_of(product, goal, state.options, state.price, nouns, self.rules)
         state.page = "done"
 
@@ -297,36 +298,29 @@ class Shop(Shared):
         state.asin, state.row, state.sub, state.options = "", -1, "", {}
         state.visited = frozenset()
 
-    def _has_next(self, state: State) -> bool:
+    def has_next(self, state: State) -> bool:
+        """Return whether results offer "Next >"; the original's always do."""
         return self.rules == "official" or state.number * PAGE_SIZE < len(state.rows)
 
     @staticmethod
-    def _shown(state: State) -> Sequence[int]:
+    def shown(state: State) -> Sequence[int]:
+        """Return the rows on a page of results; the pages before the first count from the end."""
         return state.rows[(state.number - 1) * PAGE_SIZE : state.number * PAGE_SIZE]
 
-    def price(self, row: int) -> float:
-        """Return what a product costs at the counter, in dollars."""
-        if self.prices and self.catalog.price_range(row):
-            given = self.prices.get(self.card(row)[0])
-            if given is not None:
-                return given
-        return self.catalog.price(row)
-
-    def card(self, row: int) -> tuple[str, str, str, str]:
-        """Return asin, title, price tag and lower-cased asin of a product."""
-        found = self._cards.get(row)
+    def label(self, row: int) -> str:
+        """Return the label of a product on a page of results, its lower-cased asin."""
+        found = self._labels.get(row)
         if found is None:
-            asin, title, tag = self.catalog.card(row)
-            if len(self._cards) >= _KEPT:
-                self._cards.clear()
-            found = self._cards[row] = (asin, title, tag, asin.lower())
+            if len(self._labels) >= KEPT:
+                self._labels.clear()
+            found = self._labels[row] = self.catalog.asin(row).lower()
         return found
 
     def layout(self, row: int) -> Layout:
         """Return the page of a product as far as it does not depend on what was chosen."""
         found = self._layouts.get(row)
         if found is None:
-            if len(self._layouts) >= _KEPT:
+            if len(self._layouts) >= KEPT:
                 self._layouts.clear()
             product = self.catalog.product(row)
             found = self._layouts[row] = layout.layout(product, self.rules, self.show_attrs)
@@ -341,9 +335,9 @@ class Shop(Shared):
             labels = [BACK]
             if state.number > 1:
                 labels.append(PREV)
-            if self._has_next(state):
+            if self.has_next(state):
                 labels.append(NEXT)
-            labels += [self.card(row)[3] for row in self._shown(state)]
+            labels += [self.label(row) for row in self.shown(state)]
             return labels
         if page == "sub":
             return [BACK, PREV]
@@ -372,14 +366,14 @@ class Shop(Shared):
             return view
         if state.page == "results":
             cards = []
-            for row in self._shown(state):
-                asin, title, tag, _ = self.card(row)
+            for row in self.shown(state):
+                asin, title, tag = self.catalog.card(row)
                 cards.append(Card(asin, title, tag, asin in state.visited))
             return replace(
                 view,
                 cards=tuple(cards),
                 has_prev=state.number > 1,
-                has_next=self._has_next(state),
+                has_next=self.has_next(state),
             )
         found = self.layout(state.row)
         product = found.product
@@ -399,6 +393,10 @@ class Shop(Shared):
             for name, values in product.options.items()
         )
         return replace(view, product=product, groups=groups)
+
+
+def _shop(catalog: Catalog, rules: Rules, show_attrs: bool, prices: Mapping[str, float]) -> Shop:
+    return Shop(catalog, rules=rules, show_attrs=show_attrs, prices=prices)
 
 
 def _texts(product: Product, sub: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
