@@ -135,11 +135,11 @@ def _missed(
     pairs = zip(chosen.items(), option_hits(goal, chosen, rules), strict=True)
     for (name, value), hit in pairs:
         if not hit:
-            wanted = as_wanted(name, value)
+            wanted, bought = as_wanted(name, value), as_bought(value)
             best = max(likeness(wanted, as_bought(other)) for other in chosen.values())
             yield (
-                f"{name}: {value!r} counts as {as_bought(value)!r} when bought, but as "
-                f"{wanted!r} when wanted; they are {best} alike, {LEAST} are needed (W2)"
+                f"{name}: {value!r} counts as {_spaced(bought)!r} when bought, but as "
+                f"{_spaced(wanted)!r} when wanted; they are {best} alike, {LEAST} are needed (W2)"
             )
     if price > goal.price_upper:
         yield f"it costs {price:.2f}, more than {goal.price_upper:.2f}"
@@ -148,3 +148,7 @@ def _missed(
             f"its title has {worth.parts['title_score']:.3f} of its own nouns, counting "
             f"repeats, so that all counts {worth.parts['r_type']} times"
         )
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())

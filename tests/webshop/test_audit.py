@@ -106,7 +106,7 @@ def test_an_option_that_misses_says_what_was_compared() -> None:
     assert (found.task, found.index, found.asin) == ("shelf/synthetic/1", 1, ITEM.asin)
     assert found.total == 0.75
     assert found.missed == (
-        "color: 'black7' counts as 'black' when bought, but as 'color    black7' when wanted; "
+        "color: 'black7' counts as 'black' when bought, but as 'color black7' when wanted; "
         "they are 59 alike, 86 are needed (W2)",
     )
     assert found.unclickable == ()
