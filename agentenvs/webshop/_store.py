@@ -42,7 +42,7 @@ class BlobWriter:
     def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
         self._name = name
-        self._stream = open(folder / f"{name}.bin", "wb")
+        self._stream = open(folder / f"{name}.bin", "wb")  # noqa: SIM115
         self._starts = array("q", [0])
 
     def add(self, data: bytes) -> None:

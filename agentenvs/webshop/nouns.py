@@ -19,13 +19,14 @@ _BATCH = 512
 _WORD = re.compile(r"[^\W\d_]{2,}")
 #: function words; adjectives and colours stay in, since dropping them agrees worse
 _STOP = frozenset(
-    "about above after again all also an and any are as at be been before below between both but "
-    "by can could did do does doing down during each few for from further had has have having he "
-    "her here hers him his how if in into is it its itself just me more most my no nor not of off "
-    "on once only or other our ours out over own per plus same she should so some such than that "
-    "the their theirs them then there these they this those through to too under until up upon us "
-    "very via was we were what when where which while who whom why will with within without you "
-    "your yours".split()
+    """
+    about above after again all also an and any are as at be been before below between both but by
+    can could did do does doing down during each few for from further had has have having he her
+    here hers him his how if in into is it its itself just me more most my no nor not of off on once
+    only or other our ours out over own per plus same she should so some such than that the their
+    theirs them then there these they this those through to too under until up upon us very via was
+    we were what when where which while who whom why will with within without you your yours
+    """.split()  # noqa: SIM905
 )
 
 

@@ -16,7 +16,7 @@ from agentenvs.errors import BadArgument, SourceMissing
 from agentenvs.webshop._stream import OnBytes, array
 from agentenvs.webshop.records import Product
 
-__all__ = ["NO_ATTRIBUTES", "OfficialFiles", "Rejected", "clean", "read_products"]
+__all__ = ["NO_ATTRIBUTES", "OfficialFiles", "Rejected", "clean", "plain", "read_products"]
 
 #: what a product without a record in the attribute file has
 NO_ATTRIBUTES = ("DUMMY_ATTR",)
@@ -198,11 +198,16 @@ def _text(record: Mapping[str, Any], key: str) -> str:
 def _str(value: object, key: str) -> str:
     if not isinstance(value, str):
         raise _Unfit(f"{key} is no text")
+    return plain(value)
+
+
+def plain(text: str) -> str:
+    """Return `text` with U+FFFD in place of lone surrogates, which no file can hold."""
     try:
-        value.encode()
+        text.encode()
     except UnicodeEncodeError:
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return value
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def _prices(pricing: object) -> tuple[tuple[float, ...], str]:
