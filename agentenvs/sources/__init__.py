@@ -1,13 +1,17 @@
 """Where official data comes from: pinned, fetched on first use, never redistributed."""
 
-from agentenvs.sources._cache import cache_folder
+from agentenvs.sources._cache import working_folder
+from agentenvs.sources._files import Files
 from agentenvs.sources._find import Status, import_, open_source, pull, status, verify
-from agentenvs.sources._manifest import NeededFile, Source, Way, names, source
+from agentenvs.sources._home import cache_folder
+from agentenvs.sources._manifest import NeededFile, Source, Way, members, names, source
 from agentenvs.sources._progress import Progress, console_progress
 from agentenvs.sources._pypi import PyPIWheel
+from agentenvs.sources._stamps import file_digest
 from agentenvs.sources._tree import Origin, Tree
 
 __all__ = [
+    "Files",
     "NeededFile",
     "Origin",
     "Progress",
@@ -18,11 +22,14 @@ __all__ = [
     "Way",
     "cache_folder",
     "console_progress",
+    "file_digest",
     "import_",
+    "members",
     "names",
     "open_source",
     "pull",
     "source",
     "status",
     "verify",
+    "working_folder",
 ]

@@ -1,8 +1,8 @@
-"""The cache folder: where it is, and how a file gets into it whole or not at all."""
+"""The cache: how a source, or work of any kind, gets into it whole or not at all."""
 
 from __future__ import annotations
 
-import hashlib
+import math
 import os
 import shutil
 import sys
@@ -15,62 +15,72 @@ from pathlib import Path
 from typing import BinaryIO
 
 from agentenvs.errors import SourceError
+from agentenvs.sources._home import cache_folder
 from agentenvs.sources._manifest import Source
+from agentenvs.sources._plain import take
+from agentenvs.sources._progress import Progress, quiet
+from agentenvs.sources._stamps import remember, stream_sha256
 from agentenvs.sources._tree import Tree, mismatch, problems_of
 
-__all__ = ["cache_folder", "cached", "file_sha256", "keep", "workspace"]
+__all__ = ["cached", "keep", "partial_folder", "working_folder", "workspace"]
 
 _PATIENCE = 900.0
 _TEMPORARY = "tmp-"
 
 
-def cache_folder() -> Path:
-    """Return the folder for fetched data; it need not exist yet.
-
-    `AGENTENVS_CACHE` names it; else it is `agentenvs` in the user's cache folder
-    (`XDG_CACHE_HOME` or `~/.cache`; `~/Library/Caches`; `%LOCALAPPDATA%`).
-    """
-    named = os.environ.get("AGENTENVS_CACHE")
-    if named:
-        return Path(os.path.abspath(Path(named).expanduser()))
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "agentenvs"
-
-
 def cached(source: Source) -> list[Path]:
     """Return the copies of `source` in the cache, unchecked."""
-    return [path for path in _places(source) if path.is_file()]
+    there = Path.is_dir if source.plain else Path.is_file
+    return [path for path in _places(source) if there(path)]
 
 
 def _folder(source: Source) -> Path:
     return cache_folder() / "sources" / f"{source.name}-{source.version}"
 
 
-def _places(source: Source) -> tuple[Path, Path]:
+def _places(source: Source) -> tuple[Path, ...]:
     folder = _folder(source)
+    if source.plain:
+        return (folder / "files",)
     return folder / source.filename, folder / f"{source.name}-{source.version}.zip"
 
 
 @contextmanager
 def workspace(source: Source, on_wait: Callable[[], None]) -> Iterator[Path]:
-    """Yield an empty folder in the cache that is removed afterwards.
+    """Yield a working folder for `source`; see `working_folder`."""
+    patience = math.inf if source.plain else _PATIENCE
+    with working_folder(_folder(source), on_wait, patience) as temporary:
+        yield temporary
 
-    One process at a time works on a source, so that several that start together fetch it
-    once. Where the file system has no locks they fetch it each, which is safe as well:
-    only whole, checked files are moved into place.
+
+def partial_folder(source: Source) -> Path:
+    """Return the folder for half-fetched files, which outlives a try to fetch them."""
+    folder = _folder(source) / "partial"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def working_folder(
+    folder: Path, on_wait: Callable[[], None], patience: float = math.inf
+) -> Iterator[Path]:
+    """Yield a new, empty folder inside `folder` that is removed afterwards.
+
+    One process at a time works in `folder`, so that several that start together do the work
+    once. Where the file system has no locks they do it each, which is safe as long as only
+    whole things are moved into place.
+
+    Args:
+        folder: a folder of the cache; made where it is missing.
+        on_wait: is called once when another process works there.
+        patience: seconds after which nobody waits any longer.
 
     Raises:
         SourceError: the cache cannot be written.
     """
-    folder = _folder(source)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with open(folder / "lock", "ab") as lock, _held(lock, on_wait) as alone:
+        with open(folder / "lock", "ab") as lock, _held(lock, on_wait, patience) as alone:
             if alone:
                 for left in folder.glob(f"{_TEMPORARY}*"):
                     shutil.rmtree(left, ignore_errors=True)
@@ -88,32 +98,47 @@ def workspace(source: Source, on_wait: Callable[[], None]) -> Iterator[Path]:
         ) from error
 
 
-def keep(source: Source, found: Path, temporary: Path) -> Path:
+def keep(source: Source, found: Path, temporary: Path, progress: Progress = quiet) -> Path:
     """Move a copy of `found` (archive or folder) into the cache; return where it lies now.
 
     The pinned archive is kept as it is; of anything else the needed files are kept, in a
-    small archive with the same paths.
+    small archive with the same paths, or as they are where the source is plain files.
 
     Raises:
         SourceMismatch: it does not have the pinned content.
     """
-    problems = problems_of(found, source)
+    problems = problems_of(found, source, progress)
     if problems:
         raise mismatch(source, found, problems)
-    whole, compact = _places(source)
     copy = temporary / "copy"
+    if source.plain:
+        return _keep_files(source, found, copy, progress)
+    whole, compact = _places(source)
     if found.is_file() and found.stat().st_size == source.size:
         shutil.copyfile(found, copy)
-        if file_sha256(copy) == source.sha256:
+        if stream_sha256(copy) == source.sha256:
             return _place(source, copy, whole)
     _pack(source, found, copy)
     return _place(source, copy, compact)
 
 
-def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file's content."""
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def _keep_files(source: Source, found: Path, copy: Path, progress: Progress) -> Path:
+    (target,) = _places(source)
+    if found == target:
+        return target
+    fetched = found == partial_folder(source)
+    problems = take(source, found, copy, progress, move=fetched)
+    if problems:
+        raise mismatch(source, found, problems)
+    if target.exists():
+        os.replace(target, copy.with_name("old"))
+    os.replace(copy, target)
+    _sync(target.parent)
+    for file in source.files:
+        remember(target / file.path, file.sha256)
+    if fetched:
+        shutil.rmtree(found, ignore_errors=True)
+    return target
 
 
 def _pack(source: Source, found: Path, target: Path) -> None:
@@ -138,18 +163,22 @@ def _place(source: Source, copy: Path, target: Path) -> Path:
         # Windows: another process is reading the copy it has just put there itself.
         if not target.is_file() or problems_of(target, source):
             raise
-    if sys.platform != "win32":
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    _sync(target.parent)
     return target
 
 
+def _sync(folder: Path) -> None:
+    if sys.platform != "win32":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
 @contextmanager
-def _held(lock: BinaryIO, on_wait: Callable[[], None]) -> Iterator[bool]:
-    held = _acquire(lock, on_wait)
+def _held(lock: BinaryIO, on_wait: Callable[[], None], patience: float) -> Iterator[bool]:
+    held = _acquire(lock, on_wait, patience)
     try:
         yield held
     finally:
@@ -158,8 +187,8 @@ def _held(lock: BinaryIO, on_wait: Callable[[], None]) -> Iterator[bool]:
                 _unlock(lock)
 
 
-def _acquire(lock: BinaryIO, on_wait: Callable[[], None]) -> bool:
-    deadline = time.monotonic() + _PATIENCE
+def _acquire(lock: BinaryIO, on_wait: Callable[[], None], patience: float) -> bool:
+    deadline = time.monotonic() + patience
     told = False
     while True:
         try:

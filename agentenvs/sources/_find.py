@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from agentenvs.errors import SourceMismatch, SourceMissing
-from agentenvs.sources._cache import cached, file_sha256, keep, workspace
-from agentenvs.sources._manifest import SOURCES, Source, source
+from agentenvs.errors import BadArgument, SourceMismatch, SourceMissing
+from agentenvs.sources._cache import cached, keep, partial_folder, workspace
+from agentenvs.sources._manifest import SOURCES, Source, members, source
+from agentenvs.sources._plain import size_problems
 from agentenvs.sources._progress import Progress, console_progress, quiet
+from agentenvs.sources._stamps import stream_sha256
 from agentenvs.sources._tree import Tree, locate, mismatch, problems_of
 
 __all__ = ["Status", "import_", "open_source", "pull", "status", "verify"]
@@ -23,9 +26,9 @@ class Status:
 
     Attributes:
         name: the source's name.
-        version: the pinned version.
-        licence: SPDX identifier.
-        size: bytes of the official archive.
+        version: the version of the copy in use, a variant's too; else the pinned one.
+        licence: SPDX identifier, or what the owners state.
+        size: bytes of that version.
         title: what it is, one line.
         found: where the copy in use was found.
         path: that copy; None where it is missing.
@@ -47,8 +50,10 @@ def open_source(name: str, fetch: bool = True, progress: Progress | None = None)
 
     Places, in order: the path in `AGENTENVS_<NAME>`; an installed copy (found, never
     imported); the cache; the network, unless `fetch` is False or `AGENTENVS_OFFLINE=1`.
-    Every file is checked against the manifest. An installed copy of another version is
-    passed over and noted in `Tree.notes`.
+    Every file is checked against the manifest; of plain files, which may be large, the sizes,
+    and the hashes where a file has changed since it was last read. A stated variant of a
+    source serves as well (`Tree.source` says which it is). An installed copy of another
+    version is passed over and noted in `Tree.notes`.
 
     Args:
         name: one of `names()`.
@@ -74,15 +79,15 @@ def open_source(name: str, fetch: bool = True, progress: Progress | None = None)
     if not fetch:
         raise _missing(entry, "was not found", notes)
     if progress is not None:
-        path = _pull(entry, progress, notes)
-    else:
-        with console_progress() as bar:
-            path = _pull(entry, bar, notes)
-    return Tree(entry, path, "cache", notes)
+        return _pull(entry, progress, notes)
+    with console_progress() as bar:
+        return _pull(entry, bar, notes)
 
 
-def pull(name: str, progress: Progress | None = None) -> Path:
-    """Fetch a source into the cache, unless a whole copy is there; return where it lies.
+def pull(name: str, progress: Progress | None = None) -> Tree:
+    """Fetch a source into the cache, unless a whole copy is there; return it.
+
+    Of a family ("webshop") the first member is fetched.
 
     Args:
         name: one of `names()`.
@@ -97,48 +102,84 @@ def pull(name: str, progress: Progress | None = None) -> Path:
     return _pull(source(name), progress or quiet)
 
 
-def import_(name: str, path: str | os.PathLike[str]) -> Path:
-    """Copy a source that is already on this machine into the cache; return where it lies.
+def import_(name: str, path: str | os.PathLike[str], progress: Progress | None = None) -> Tree:
+    """Copy a source that is already on this machine into the cache; return it.
+
+    `Tree.source` of the answer says which it was, where `name` is a family ("webshop") or
+    the source has variants.
 
     Args:
-        name: one of `names()`.
-        path: the archive, a folder that holds it, or an unpacked or installed tree.
+        name: one of `names()`, or a family of them.
+        path: the archive, a folder that holds it, or an unpacked or installed tree; of plain
+            files their folder, or one of them with the others beside it.
+        progress: is told how it goes; default nobody.
 
     Raises:
         UnknownName: there is no such source.
+        BadArgument: several members of the family lie there.
         SourceMissing: there is nothing of the kind at `path`.
         SourceMismatch: it does not have the pinned content.
         SourceError: the cache cannot be written.
     """
-    entry = source(name)
-    found = _located(entry, Path(path), f"{os.fspath(path)!r}")
-    with workspace(entry, lambda: None) as temporary:
-        return keep(entry, found, temporary)
+    told = progress or quiet
+    family = members(name)
+    if len(family) > 1:
+        family = _present(family, Path(path)) or family
+    forms = [form for entry in family for form in entry.forms]
+    form, found = _recognised(forms, Path(path), f"{os.fspath(path)!r}", told)
+    with workspace(form, lambda: told(0, 0, f"Waiting for another process at {form.title}")) as new:
+        return Tree(form, keep(form, found, new, told), "cache")
 
 
-def verify(name: str) -> list[str]:
-    """Check the copy in use and the cached one anew, whole; return what is wrong, in words.
+def _present(family: tuple[Source, ...], path: Path) -> tuple[Source, ...]:
+    """Return the members of a family of plain sources whose files lie there, by size."""
+    found = tuple(
+        entry
+        for entry in family
+        if any(
+            (root := locate(path, form)) is not None and not size_problems(root, form)
+            for form in entry.forms
+        )
+    )
+    if len(found) > 1:
+        names = " and ".join(entry.name for entry in found)
+        raise BadArgument(f"{path} holds {names}: say which instead of the family's name.")
+    return found
+
+
+def verify(name: str, progress: Progress | None = None) -> list[str]:
+    """Check the copy in use and the cached ones anew, whole; return what is wrong, in words.
 
     An empty list means that `open_source(name, fetch=False)` works.
+
+    Args:
+        name: one of `names()`.
+        progress: is told how it goes; default nobody.
 
     Raises:
         UnknownName: there is no such source.
     """
+    told = progress or quiet
     entry = source(name)
     problems: list[str] = []
-    for copy in cached(entry):
-        wrong = problems_of(copy, entry)
-        if not wrong and copy.name == entry.filename:
-            wrong = _wrong_hash(entry, copy)
-        if wrong:
-            problems.append(str(mismatch(entry, copy, wrong)))
+    for form in entry.forms:
+        for copy in cached(form):
+            wrong = problems_of(copy, form, told, anew=True)
+            if not wrong and not form.plain and copy.name == form.filename:
+                wrong = _wrong_hash(form, copy)
+            if wrong:
+                problems.append(str(mismatch(form, copy, wrong)))
     try:
-        tree, notes = _look(entry)
+        tree, notes = _look(entry, told)
     except (SourceMissing, SourceMismatch) as error:
         problems.append(str(error))
     else:
         if tree is None and not problems:
             problems.append(str(_missing(entry, "was not found", notes)))
+        elif tree is not None and tree.origin != "cache" and tree.source.plain:
+            wrong = problems_of(tree.path, tree.source, told, anew=True)
+            if wrong:
+                problems.append(str(mismatch(tree.source, tree.path, wrong)))
     return problems
 
 
@@ -156,35 +197,34 @@ def _status(entry: Source) -> Status:
         notes = (str(error),)
     else:
         if tree is not None:
-            found, path = tree.origin, tree.path
+            found, path, entry = tree.origin, tree.path, tree.source
     facts = (entry.name, entry.version, entry.licence, entry.size, entry.title)
     return Status(*facts, found, path, notes)
 
 
-def _look(entry: Source) -> tuple[Tree | None, tuple[str, ...]]:
+def _look(entry: Source, progress: Progress = quiet) -> tuple[Tree | None, tuple[str, ...]]:
     named = os.environ.get(entry.variable)
     if named:
-        found = _located(entry, Path(named), f"{entry.variable}={named}")
-        problems = problems_of(found, entry)
-        if problems:
-            raise mismatch(entry, found, problems)
-        return Tree(entry, found, "env"), ()
+        label = f"{entry.variable}={named}"
+        form, found = _recognised(entry.forms, Path(named), label, progress)
+        return Tree(form, found, "env"), ()
     notes: list[str] = []
     for found in _installed(entry):
         problems = problems_of(found, entry)
         if not problems:
             return Tree(entry, found, "installed", tuple(notes)), tuple(notes)
         notes.append(f"Passed over the installed copy: {mismatch(entry, found, problems)}")
-    for found in cached(entry):
-        problems = problems_of(found, entry)
-        if not problems:
-            return Tree(entry, found, "cache", tuple(notes)), tuple(notes)
-        notes.append(f"Passed over a damaged copy: {mismatch(entry, found, problems)}")
+    for form in entry.forms:
+        for found in cached(form):
+            problems = problems_of(found, form, progress)
+            if not problems:
+                return Tree(form, found, "cache", tuple(notes)), tuple(notes)
+            notes.append(f"Passed over a damaged copy: {mismatch(form, found, problems)}")
     return None, tuple(notes)
 
 
 def _installed(entry: Source) -> list[Path]:
-    module = entry.way.module
+    module = entry.way.module if entry.way is not None else None
     if module is None:
         return []
     try:
@@ -196,46 +236,75 @@ def _installed(entry: Source) -> list[Path]:
     return [Path(os.path.abspath(place)).parent for place in spec.submodule_search_locations]
 
 
-def _located(entry: Source, path: Path, label: str) -> Path:
-    found = locate(path, entry)
-    if found is None:
+def _recognised(
+    forms: Sequence[Source], path: Path, label: str, progress: Progress
+) -> tuple[Source, Path]:
+    """Return the form that lies at `path`, and its archive or root folder there.
+
+    Raises:
+        SourceMissing: none of them does.
+        SourceMismatch: some have files there, and none has all of them as pinned.
+    """
+    closest: tuple[Source, Path, list[str]] | None = None
+    for form in forms:
+        found = locate(path, form)
+        if found is None:
+            continue
+        problems = problems_of(found, form, progress)
+        if not problems:
+            return form, found
+        if closest is None or len(problems) < len(closest[2]):
+            closest = form, found, problems
+    if closest is not None:
+        raise mismatch(*closest)
+    came = "a folder without either" if path.is_dir() else "nothing there"
+    if forms[0].plain:
+        wanted = ", ".join(file.path for file in forms[0].files)
+        came = "a folder without any" if path.is_dir() else "nothing of the kind"
         raise SourceMissing(
-            f"Expected {label} to be {entry.filename}, a folder that holds it, or an unpacked "
-            f"copy, got {'a folder without either' if path.is_dir() else 'nothing there'}."
+            f"Expected {label} to be a folder with {wanted}, or one of them, got {came}."
         )
-    return found
+    raise SourceMissing(
+        f"Expected {label} to be {forms[0].filename}, a folder that holds it, or an unpacked "
+        f"copy, got {came}."
+    )
 
 
-def _pull(entry: Source, progress: Progress, notes: tuple[str, ...] = ()) -> Path:
-    whole = _whole_copy(entry)
-    if whole is not None:
-        return whole
+def _pull(entry: Source, progress: Progress, notes: tuple[str, ...] = ()) -> Tree:
+    path = _whole_copy(entry, progress) or _fetched(entry, progress, notes)
+    return Tree(entry, path, "cache", notes)
+
+
+def _fetched(entry: Source, progress: Progress, notes: tuple[str, ...]) -> Path:
     if os.environ.get("AGENTENVS_OFFLINE", "0").lower() not in ("", "0", "false", "no"):
         raise _missing(
             entry, "is not in the cache, and AGENTENVS_OFFLINE forbids fetching it", notes
         )
+    if entry.way is None:
+        raise _missing(entry, "cannot be fetched", notes)
     waiting = f"Waiting for another process that is fetching {entry.title}"
     with workspace(entry, lambda: progress(0, 0, waiting)) as temporary:
-        whole = _whole_copy(entry)
+        whole = _whole_copy(entry, progress)
         if whole is not None:
             return whole
+        folder = partial_folder(entry) if entry.way.resumes else temporary
         try:
-            found = entry.way.fetch(entry, temporary, progress)
+            found = entry.way.fetch(entry, folder, progress)
         except SourceMissing as error:
             raise _missing(entry, "could not be fetched", (*notes, str(error))) from error
         wrong = _wrong_hash(entry, found) if found.is_file() else []
         if wrong:
             raise mismatch(entry, found, wrong)
-        return keep(entry, found, temporary)
+        return keep(entry, found, temporary, progress)
 
 
-def _whole_copy(entry: Source) -> Path | None:
-    copies = (copy for copy in cached(entry) if not problems_of(copy, entry))
+def _whole_copy(entry: Source, progress: Progress) -> Path | None:
+    copies = (copy for copy in cached(entry) if not problems_of(copy, entry, progress))
     return next(copies, None)
 
 
 def _wrong_hash(entry: Source, path: Path) -> list[str]:
-    found = file_sha256(path)
+    found = stream_sha256(path)
     return [] if found == entry.sha256 else [f"expected sha256 {entry.sha256}, found {found}"]
 
 

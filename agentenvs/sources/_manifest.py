@@ -7,13 +7,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from agentenvs.errors import UnknownName, did_you_mean
+from agentenvs.sources._files import Files
 from agentenvs.sources._progress import Progress
 from agentenvs.sources._pypi import PyPIWheel
 
-__all__ = ["SOURCES", "NeededFile", "Source", "Way", "names", "source"]
+__all__ = [
+    "FAMILIES",
+    "SOURCES",
+    "NeededFile",
+    "Source",
+    "Way",
+    "members",
+    "names",
+    "source",
+]
 
 
 class Way(Protocol):
@@ -23,8 +33,14 @@ class Way(Protocol):
     def module(self) -> str | None:
         """The import name under which an installed copy is found, if there can be one."""
 
+    @property
+    def resumes(self) -> bool:
+        """Whether `fetch` goes on with what an earlier try has left in its folder."""
+
     def fetch(self, source: Source, folder: Path, progress: Progress) -> Path:
-        """Fetch `source` into the empty `folder`; return the archive or the unpacked tree.
+        """Fetch `source` into `folder`; return the archive or the root of the files.
+
+        The folder is empty, unless this way resumes.
 
         Raises:
             SourceMissing: it cannot be had.
@@ -45,18 +61,22 @@ class NeededFile:
 class Source:
     """One piece of official data, pinned.
 
+    It is an archive that holds the needed files, or plain files that are fetched one by one
+    and kept as they are.
+
     Attributes:
         name: what the command line and `AGENTENVS_<NAME>` call it.
         version: the pinned version.
         title: what it is, one line.
-        licence: SPDX identifier of its licence.
+        licence: SPDX identifier of its licence, or what its owners state.
         credit: whom to credit.
         url: where it comes from, for people.
-        filename: name of the archive that holds it.
-        size: bytes of the archive.
-        sha256: of the archive.
-        way: how to get it.
+        size: bytes of the archive, or of all files.
+        way: how to get it; None where it can only be imported.
         files: the files that are needed, each with its hash.
+        filename: name of the archive; "" where the files are plain.
+        sha256: of the archive; "" where the files are plain.
+        variants: other bytes that serve as well, each with its own version and title.
     """
 
     name: str
@@ -65,11 +85,22 @@ class Source:
     licence: str
     credit: str
     url: str
-    filename: str
     size: int
-    sha256: str
-    way: Way
+    way: Way | None
     files: tuple[NeededFile, ...]
+    filename: str = ""
+    sha256: str = ""
+    variants: tuple[Source, ...] = ()
+
+    @property
+    def plain(self) -> bool:
+        """Whether it consists of plain files instead of an archive."""
+        return not self.filename
+
+    @property
+    def forms(self) -> tuple[Source, ...]:
+        """The source itself and its variants."""
+        return (self, *self.variants)
 
     @cached_property
     def digest(self) -> str:
@@ -161,7 +192,90 @@ _BFCL = Source(
     ),
 )
 
-SOURCES: dict[str, Source] = {entry.name: entry for entry in (_BFCL,)}
+_WEBSHOP = {
+    "licence": "research use, see princeton-nlp/WebShop",
+    "credit": "WebShop, Yao et al. 2022, Princeton NLP (code MIT; product texts scraped by them)",
+    "url": "https://github.com/princeton-nlp/WebShop",
+}
+_HUMAN = NeededFile(
+    "items_human_ins.json",
+    5_137_548,
+    "cf78667548a71786e1d9049c24b802e48e1084ad4bb021cae56ce1f6d96954a3",
+)
+_SMALL_ATTRIBUTES = NeededFile(
+    "items_ins_v2_1000.json",
+    147_099,
+    "f88a36314a397b53b3d9c3fa5878e5f7b26d35019a51ec83fbedeca61a948f6f",
+)
+_IDS = (
+    ("items_shuffle_1000.json", "1EgHdxQ_YxqIQlvvq5iKlCrkEKR6-j0Ib"),
+    ("items_ins_v2_1000.json", "1IduG0xl544V_A_jv3tHXC0kyFi7PnyBu"),
+    ("items_shuffle.json", "1A2whVgOO0euk5O13n2iYDM0bQRkkRduB"),
+    ("items_ins_v2.json", "1s2j6NgHljiZzQNL3veZaAiyW_qDEgBNi"),
+    ("items_human_ins.json", "14Kb5SPBk_jfdLZ_CDBNitW98QLDlKR5O"),
+)
+
+
+def _webshop(name: str, version: str, title: str, *files: NeededFile, **rest: Any) -> Source:
+    facts = {"size": sum(file.size for file in files), "way": None, **_WEBSHOP, **rest}
+    return Source(name=name, version=version, title=title, files=files, **facts)
+
+
+_WEBSHOP_1K = _webshop(
+    "webshop-1k",
+    "v2",
+    "WebShop, the official 1,000 products",
+    NeededFile(
+        "items_shuffle_1000.json",
+        4_467_013,
+        "30a4765c3a327af72d9a9a95a6b2486d516f0fa1d3ecd83681901ce82a21b269",
+    ),
+    _SMALL_ATTRIBUTES,
+    _HUMAN,
+    way=Files(_IDS),
+    variants=(
+        _webshop(
+            "webshop-1k",
+            "v2-rebuilt",
+            "WebShop, the 1,000 products rebuilt from a public index: other bytes, without the "
+            "keys that the shop drops, and the instructions of its 13 human goals alone",
+            NeededFile(
+                "items_shuffle_1000.json",
+                2_747_755,
+                "a8ef8174a2fe39671b8367d730f4d2142d52e13ee04fc6c042f3ffdd62528547",
+            ),
+            _SMALL_ATTRIBUTES,
+            NeededFile(
+                "items_human_ins_1000.json",
+                4_575,
+                "753e51f0f143930170f11f1bd32eeaef4149bb8b8fb7d6c22e3d289de036220a",
+            ),
+        ),
+    ),
+)
+
+_WEBSHOP_FULL = _webshop(
+    "webshop-full",
+    "v2",
+    "WebShop, all 1.18 million products",
+    NeededFile(
+        "items_shuffle.json",
+        5_479_720_229,
+        "2ef591d65df3af89e972ab72468eb82cbf124d876552d9f3678667edd620a6c8",
+    ),
+    NeededFile(
+        "items_ins_v2.json",
+        186_295_270,
+        "1d36af476bdb8f82a5da62bd8acdabe54cd8de2fa84010d37da5c4890feb447e",
+    ),
+    _HUMAN,
+    way=Files(_IDS),
+)
+
+SOURCES: dict[str, Source] = {entry.name: entry for entry in (_BFCL, _WEBSHOP_1K, _WEBSHOP_FULL)}
+
+#: names that stand for several sources; the first is the one to fetch
+FAMILIES: Mapping[str, tuple[str, ...]] = {"webshop": ("webshop-1k", "webshop-full")}
 
 
 def names() -> list[str]:
@@ -169,13 +283,25 @@ def names() -> list[str]:
     return list(SOURCES)
 
 
-def source(name: str) -> Source:
-    """Return the manifest's entry for `name`.
+def members(name: str) -> tuple[Source, ...]:
+    """Return the sources of a family, or the one source of that name.
 
     Raises:
         UnknownName: there is no such source.
     """
+    if isinstance(name, str) and name in FAMILIES:
+        return tuple(SOURCES[member] for member in FAMILIES[name])
     try:
-        return SOURCES[name]
+        return (SOURCES[name],)
     except (KeyError, TypeError):
-        raise UnknownName(f"There is no source {name!r}.{did_you_mean(name, SOURCES)}") from None
+        hint = did_you_mean(name, (*SOURCES, *FAMILIES))
+        raise UnknownName(f"There is no source {name!r}.{hint}") from None
+
+
+def source(name: str) -> Source:
+    """Return the manifest's entry for `name`, of a family that of its first member.
+
+    Raises:
+        UnknownName: there is no such source.
+    """
+    return members(name)[0]

@@ -43,6 +43,11 @@ class PyPIWheel:
     project: str
     module: str
 
+    @property
+    def resumes(self) -> bool:
+        """Return False: each try begins anew."""
+        return False
+
     def fetch(self, source: Source, folder: Path, progress: Progress) -> Path:
         """Fetch the wheel into `folder`; see `Way.fetch`."""
         requirements = folder / "requirements.txt"

@@ -15,13 +15,22 @@ from pathlib import Path
 from typing import Literal
 
 from agentenvs.core import Shared
-from agentenvs.errors import SourceMismatch, SourceMissing, UnknownName, did_you_mean
+from agentenvs.errors import (
+    BadArgument,
+    SourceMismatch,
+    SourceMissing,
+    UnknownName,
+    did_you_mean,
+)
+from agentenvs.sources import _plain
 from agentenvs.sources._manifest import NeededFile, Source
+from agentenvs.sources._progress import Progress, quiet
 
 __all__ = ["Origin", "Tree", "locate", "mismatch", "problems_of"]
 
 Origin = Literal["env", "installed", "cache"]
 
+_READABLE = 256_000_000
 _PLAIN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _UNREADABLE = (
     zipfile.BadZipFile,
@@ -79,16 +88,35 @@ class Tree(Shared):
             UnknownName: it is not one of `files`.
             SourceMissing: the archive or folder has gone.
             SourceMismatch: it is no longer the pinned content.
+        BadArgument: it is too large for memory; `place` says where it lies.
         """
         return self.read_many([path])[path]
+
+    def place(self, path: str) -> Path:
+        """Return where a needed file lies, of a source of plain files.
+
+        Raises:
+            UnknownName: it is not one of `files`.
+            BadArgument: the source is an archive.
+        """
+        self._file(path)
+        if not self.path.is_dir():
+            raise BadArgument(f"{path!r} lies inside the archive {self.path}: read it instead.")
+        return self.path / path
+
+    def _file(self, path: str) -> NeededFile:
+        try:
+            return self.source.by_path[path]
+        except KeyError:
+            hint = did_you_mean(path, self.files)
+            raise UnknownName(f"{self.source.name!r} has no file {path!r}.{hint}") from None
 
     def read_many(self, paths: Iterable[str] | None = None) -> dict[str, bytes]:
         """Return the contents of several files, default all; errors as for `read`."""
         wanted = self.files if paths is None else tuple(paths)
         for path in wanted:
-            if path not in self.source.by_path:
-                hint = did_you_mean(path, self.files)
-                raise UnknownName(f"{self.source.name!r} has no file {path!r}.{hint}")
+            if self._file(path).size > _READABLE:
+                raise BadArgument(f"{path!r} is too large to be read at once: see `place`.")
         contents: dict[str, bytes] = {}
         try:
             with _opened(self.path) as container:
@@ -107,9 +135,12 @@ def locate(path: Path, source: Source) -> Path | None:
     """Return the archive or the root folder of `source` that `path` points at, if any.
 
     `path` may be an archive, a folder that holds one under its official name, the folder
-    above the source's own top folder (such as site-packages), or that top folder.
+    above the source's own top folder (such as site-packages), or that top folder; of plain
+    files it may be their folder, or one of them.
     """
     path = Path(os.path.abspath(path.expanduser()))
+    if source.plain:
+        return _plain.locate(path, source)
     if path.is_file():
         return path
     for root in (path, path.parent):
@@ -124,8 +155,16 @@ def _lies_under(path: Path, root: Path, file: str) -> bool:
     return (root == path or path.name == top) and (root / file).is_file()
 
 
-def problems_of(path: Path, source: Source) -> list[str]:
-    """Return in what `path` (archive or folder) differs from the needed files, [] if in nothing."""
+def problems_of(
+    path: Path, source: Source, progress: Progress = quiet, anew: bool = False
+) -> list[str]:
+    """Return in what `path` (archive or folder) differs from the needed files, [] if in nothing.
+
+    Plain files, which may be large, are hashed once and then taken for unchanged as long as
+    their size and time are; `anew` hashes them whatever is remembered.
+    """
+    if source.plain:
+        return _plain.problems_of(path, source, progress, anew)
     found: list[str] = []
     try:
         with _opened(path) as container:

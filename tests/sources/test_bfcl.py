@@ -50,7 +50,7 @@ def test_an_unpacked_wheel_is_as_good(
         pytest.skip("an unpacked copy is what is in use")
     shutil.unpack_archive(tree.path, tmp_path / "tree", "zip")
     monkeypatch.setenv("AGENTENVS_CACHE", str(tmp_path / "cache"))
-    kept = sources.import_("bfcl", tmp_path / "tree" / "bfcl_eval")
+    kept = sources.import_("bfcl", tmp_path / "tree" / "bfcl_eval").path
     monkeypatch.setenv("AGENTENVS_BFCL", str(kept))
     assert sources.open_source("bfcl").read_many() == tree.read_many()
     assert kept.stat().st_size < 600_000

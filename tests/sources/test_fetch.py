@@ -46,7 +46,7 @@ def replaced_run(
 
 def test_pip_fetches_the_wheel_by_name(sample: Any, local_index: Path) -> None:
     reports: Reports = []
-    kept = sources.pull("sample", lambda *report: reports.append(report))
+    kept = sources.pull("sample", lambda *report: reports.append(report)).path
     assert kept.read_bytes() == sample.wheel.read_bytes()
     assert in_slot(sample) == ["lock", sample.source.filename]
     assert reports[0][:2] == (0, sample.source.size)
@@ -57,14 +57,14 @@ def test_pip_fetches_the_wheel_by_name(sample: Any, local_index: Path) -> None:
 def test_what_is_there_is_not_fetched_again(
     sample: Any, local_index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = sources.pull("sample")
+    kept = sources.pull("sample").path
     commands = replaced_run(monkeypatch, lambda command: (1, ""))
-    assert sources.pull("sample") == kept
+    assert sources.pull("sample").path == kept
     assert commands == []
 
 
 def test_a_damaged_copy_is_replaced(sample: Any, local_index: Path) -> None:
-    kept = sources.pull("sample")
+    kept = sources.pull("sample").path
     kept.write_bytes(b"damaged")
     assert sources.open_source("sample").origin == "cache"
     assert kept.read_bytes() == sample.wheel.read_bytes()
@@ -136,7 +136,7 @@ def test_without_pip_uv_gives_the_tree(sample: Any, monkeypatch: pytest.MonkeyPa
 
     without_pip(monkeypatch, "/somewhere/uv")
     commands = replaced_run(monkeypatch, act)
-    kept = sources.pull("sample")
+    kept = sources.pull("sample").path
     assert commands[0][:3] == ["/somewhere/uv", "pip", "install"]
     assert {"--require-hashes", "--no-deps", "--only-binary"} <= set(commands[0])
     assert kept.suffix == ".zip"
@@ -163,7 +163,7 @@ def test_uv_itself_fetches_by_name_and_refuses_a_wrong_hash(
     with pytest.raises(SourceMismatch, match=f"found {sample.source.sha256}"):
         sources.pull("sample")
     monkeypatch.setitem(manifest.SOURCES, "sample", sample.source)
-    assert sources.pull("sample").suffix == ".zip"
+    assert sources.pull("sample").path.suffix == ".zip"
     assert sources.verify("sample") == []
 
 
@@ -196,7 +196,7 @@ def run(command, *rest):
         out.write(content[100:])
     return 0, ''
 _pypi.run = run
-print(sources.pull('sample'))
+print(sources.pull('sample').path)
 """
 
 

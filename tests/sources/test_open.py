@@ -102,7 +102,7 @@ def test_status_tells_where_the_copy_in_use_lies(
     sample: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert (sample_status().found, sample_status().path) == ("missing", None)
-    kept = sources.import_("sample", sample.wheel)
+    kept = sources.import_("sample", sample.wheel).path
     assert (sample_status().found, sample_status().path) == ("cache", kept)
     monkeypatch.setenv("AGENTENVS_SAMPLE", str(sample.wheel))
     assert (sample_status().found, sample_status().path) == ("env", sample.wheel)
@@ -113,7 +113,7 @@ def test_status_tells_where_the_copy_in_use_lies(
 
 
 def test_a_damaged_copy_in_the_cache_is_passed_over(sample: Any, no_network: None) -> None:
-    kept = sources.import_("sample", sample.wheel)
+    kept = sources.import_("sample", sample.wheel).path
     kept.write_bytes(kept.read_bytes()[:-100])
     with pytest.raises(SourceMissing, match="Passed over a damaged copy"):
         sources.open_source("sample")
@@ -121,7 +121,7 @@ def test_a_damaged_copy_in_the_cache_is_passed_over(sample: Any, no_network: Non
 
 
 def test_verify_reads_the_whole_archive(sample: Any) -> None:
-    kept = sources.import_("sample", sample.wheel)
+    kept = sources.import_("sample", sample.wheel).path
     assert sources.verify("sample") == []
     kept.write_bytes(kept.read_bytes() + b"\0" * 3)
     assert sources.open_source("sample").path == kept

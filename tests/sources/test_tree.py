@@ -97,7 +97,7 @@ def test_names_that_climb_out_of_an_archive_do_nothing(
     monkeypatch.setenv("AGENTENVS_SAMPLE", str(sample.wheel))
     assert sources.open_source("sample").read(SIM)
     assert sorted(tmp_path.rglob("*")) == before
-    with zipfile.ZipFile(sources.import_("sample", sample.wheel)) as kept:
+    with zipfile.ZipFile(sources.import_("sample", sample.wheel).path) as kept:
         assert sorted(kept.namelist()) == sorted(sources.open_source("sample").files)
 
 
