@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Sequence
 
 from agentenvs.errors import SourceError
 from agentenvs.webshop.goals import HumanWish, SyntheticWish, Wishes
@@ -91,5 +92,5 @@ def card_of(data: bytes) -> Card:
     return asin, title, tag
 
 
-def _plain(values: list[object]) -> bytes:
+def _plain(values: Sequence[object]) -> bytes:
     return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode()

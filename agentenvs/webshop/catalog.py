@@ -103,7 +103,6 @@ class Catalog(Shared):
         self._card = lru_cache(_CARDS_KEPT)(self._read_card)
         self._row = lru_cache(_ROWS_KEPT)(self._find_row)
         self._hits = lru_cache(_SEARCHES_KEPT)(self._search)
-        self._memo: dict[Hashable, Any] = {}
         self._goals = {
             kind: Goals(folder, kind, self._entry, self.price) for kind in ("synthetic", "human")
         }
@@ -188,19 +187,10 @@ class Catalog(Shared):
             raise BadArgument(f"Expected `kind` to be 'synthetic' or 'human', got {kind!r}.")
         return self._goals[kind]
 
-    def memo(self, key: Hashable, make: Callable[[], T]) -> T:
+    def memo(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
         """Return what is kept under `key`, made at first: for caches that go with the catalog.
 
         Whoever keeps something here bounds its size.
-        """
-        kept: T = self._memo.setdefault(key, make())
-        return kept
-
-    def memo(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
-        """Return the object kept under `key`, made by `make` the first time.
-
-        For what readers derive from products and want to make once a catalog. A reader that
-        keeps things in it bounds their number.
         """
         with self._lock:
             if key not in self._memo:
