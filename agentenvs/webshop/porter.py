@@ -40,9 +40,8 @@ _STEP_3 = {
     "ful": "",
     "ness": "",
 }
-_STEP_4 = dict.fromkeys(
-    "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize".split(), ""
-)
+_ENDINGS = "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize"
+_STEP_4 = dict.fromkeys(_ENDINGS.split(), "")
 
 
 def stem(word: str) -> str:

@@ -36,7 +36,7 @@ MAX_DOCUMENTS = 1 << 24
 CHUNK = 1 << 21
 
 FORMAT = 1
-_FILES = {
+_FILES: dict[str, type[np.generic]] = {
     "terms": np.uint8,
     "term_ends": np.int64,
     "posting_ends": np.int64,
@@ -248,9 +248,9 @@ class Postings:
                 )
         self.docs: NDArray[np.int32] = arrays["posting_docs"]
         self.saturations: NDArray[np.float32] = arrays["posting_saturations"]
-        self._blob = memoryview(arrays["terms"])
-        self._term_ends = memoryview(arrays["term_ends"])
-        self._posting_ends = memoryview(arrays["posting_ends"])
+        self._blob = _view(arrays["terms"])
+        self._term_ends = _view(arrays["term_ends"])
+        self._posting_ends = _view(arrays["posting_ends"])
 
     def find(self, term: str) -> slice | None:
         """Return where a term's postings are, or None where no document holds it."""
@@ -268,6 +268,11 @@ class Postings:
 
     def _term(self, number: int) -> bytes:
         return bytes(self._blob[self._term_ends[number] : self._term_ends[number + 1]])
+
+
+def _view(numbers: NDArray[Any]) -> memoryview[Any]:
+    # Reads one entry several times faster than an array does.
+    return memoryview(numbers)  # type: ignore[arg-type]
 
 
 def _open(path: Path, kind: type[np.generic]) -> NDArray[Any]:

@@ -30,10 +30,11 @@ _SURE = WINDOW // 2
 #: longer words are stemmed anew each time, so that a memo's size is bounded in bytes, too
 _MEMORABLE = 40
 
-STOP_WORDS = frozenset(
+_STOPPED = (
     "a an and are as at be but by for if in into is it no not of on or such that the their "
-    "then there these they this to was will with".split()
+    "then there these they this to was will with"
 )
+STOP_WORDS = frozenset(_STOPPED.split())
 
 
 def _words(letter: str, digit: str, join: str, between: str, within: str, extend: str) -> str:
