@@ -17,6 +17,7 @@ _ATTEMPT = re.compile(r"\s*(?:\w{1,40}\s*\[|[\[{].*\"name\")", re.DOTALL)
 _ARGUMENTS = {"search": "query", "click": "element"}
 _NO_ACTION = "no action: write search[...] or click[...]"
 _MISREAD = "not readable: write search[words] or click[label], in lower case, at the very start"
+_NO_JSON = "these calls are not JSON"
 
 TOOLS = (
     Tool(
@@ -65,7 +66,8 @@ class Reading:
         status: "calls" (one or more), "words" (no action) or "malformed".
         calls: what to carry out, in order.
         reason: what is wrong, where there are no calls.
-        native: whether it is in the benchmark's own grammar, one call then.
+        native: whether it is in the benchmark's own grammar, one call then, or plain words; a
+            reply to JSON calls is a tool's message.
     """
 
     status: Literal["calls", "words", "malformed"]
@@ -89,7 +91,7 @@ def read(text: str, rules: Rules = "official") -> Reading:
         return Reading("calls", tuple(map(_call, action.calls)))
     if action.status == "malformed":
         return Reading("malformed", (), action.reason)
-    return Reading("words", (), _NO_ACTION)
+    return Reading("words", (), _NO_ACTION, native=True)
 
 
 def _native(text: str, rules: Rules) -> Reading:
@@ -101,8 +103,9 @@ def _native(text: str, rules: Rules) -> Reading:
     if 0 < begin < end - 1 and name in _ARGUMENTS:
         return Reading("calls", (Call(name, line[begin + 1 : end]),), native=True)
     if _ATTEMPT.match(text):
-        return Reading("malformed", (), _MISREAD)
-    return Reading("words", (), _NO_ACTION)
+        native = not text.lstrip().startswith(("{", "["))
+        return Reading("malformed", (), _MISREAD if native else _NO_JSON, native)
+    return Reading("words", (), _NO_ACTION, native=True)
 
 
 def _call(call: ToolCall) -> Call:

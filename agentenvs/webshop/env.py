@@ -238,14 +238,13 @@ class WebShopEnv(TextEnv):
 
     def _act(self, action: str) -> Transition:
         reading = read(action, self.rules)
-        if reading.native:
-            transition = self._carry_out(reading.calls[0], "user")
-        elif reading.calls:
-            transition = self._carry_out_all(reading.calls)
-        else:
+        if not reading.calls:
             self._parts().steps += 1
-            role: _Role = "tool" if reading.status == "malformed" else "user"
-            transition = self._transition(role, reading.reason)
+            transition = self._transition("user" if reading.native else "tool", reading.reason)
+        elif reading.native:
+            transition = self._carry_out(reading.calls[0], "user")
+        else:
+            transition = self._carry_out_all(reading.calls)
         transition.info["parse"] = {"status": reading.status, "reason": reading.reason}
         return transition
 
@@ -335,7 +334,8 @@ def _renderer(observation: Observation, shop: Shop) -> Callable[[State], str]:
 def _html(shop: Shop, state: State) -> str:
     from agentenvs.webshop import html
 
-    return html.render(shop.view(state), state.session)
+    page: str = html.render(shop.view(state), state.session)
+    return page
 
 
 def _shortfall(score: Score) -> str:
