@@ -151,12 +151,14 @@ def attribute_hits(product: Product, goal: Goal) -> list[bool]:
 def option_hits(goal: Goal, chosen: Options, rules: Rules = "official") -> list[bool]:
     """Return for each option of `goal` whether it was chosen.
 
-    Values are shortened to their colour and compared by likeness, whatever they are options
-    of: "large" is like "x-large", and a size can answer for a color. Under "official" the
-    options of a synthetic goal are compared as the text of the pair of name and value, whose
-    color is not shortened, so that some are missed when they are chosen exactly (W2). Under
-    "fixed" they are compared with the value chosen under the same name, both shortened, and
-    an equal value always counts. Options of human goals have no names, and both rules agree.
+    Values are shortened to a colour that they hold and compared by likeness, whatever they
+    are options of: a human goal's "large" is met by "x-large", and its "10" by "10.5".
+
+    Under "official" an option of a synthetic goal is the text of the pair of name and value,
+    not shortened unless all of it is a colour, so that some goals are missed when they are
+    chosen exactly (W2). Under "fixed" its value is compared with the one chosen under the same
+    name, as in a human goal, and an equal one always counts. More is let through than before:
+    "x-large" for "large", say. Human goals are the same under both rules.
 
     Raises:
         BadArgument: there are no such rules.

@@ -1,13 +1,10 @@
 from __future__ import annotations
 
 import ast
-import gzip
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product as combinations
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -50,24 +47,25 @@ WISH = Goal(
 VALUES = st.sampled_from(["black", "black7", "10", "10.5", "x-large", "\xe9", "+", "navy red"])
 
 
-def recorded(parity: Path) -> Iterator[tuple[dict[str, Any], str, dict[str, str], float]]:
+def purchases(
+    recorded: Callable[[str], list[Any]],
+) -> Iterator[tuple[dict[str, Any], str, dict[str, str], float]]:
     """Yield every recorded purchase: its episode, what was bought, and the reward."""
-    for path in sorted(parity.glob("webshop_*.jsonl.gz")):
-        with gzip.open(path, "rt", encoding="utf-8") as lines:
-            for line in lines:
-                episode = json.loads(line)
-                last = episode.get("steps", [{}])[-1]
-                if not last.get("done"):
-                    continue
+    for name in ("rewards", "text", "human_text", "text_rich", "url"):
+        for episode in recorded(name):
+            last = episode.get("steps", [{}])[-1]
+            if last.get("done"):
                 found = re.search(r"/done/[^/]*/(\w+)/(\{.*\})$", last["url"], re.DOTALL)
                 assert found
                 yield episode, found[1], ast.literal_eval(found[2]), last["reward"]
 
 
-def test_recorded_purchases_are_worth_what_they_were(parity: Path, shop_catalog: Catalog) -> None:
-    prices = json.loads((parity / "webshop_prices.json").read_text(encoding="utf-8"))
+def test_recorded_purchases_are_worth_what_they_were(
+    recorded: Callable[[str], Any], shop_catalog: Catalog
+) -> None:
+    prices = recorded("prices")
     seen, differ = 0, []
-    for episode, asin, chosen, total in recorded(parity):
+    for episode, asin, chosen, total in purchases(recorded):
         seen += 1
         goal = Goal.of(episode["goal"])
         nouns = shop_catalog.product(shop_catalog.row(goal.asin)).nouns
