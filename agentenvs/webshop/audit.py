@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from agentenvs.core import Rules
 from agentenvs.webshop.actions import Call, read
@@ -66,10 +66,10 @@ def unreachable(
         progress: told how many goals were looked at.
 
     Example:
-        >>> import agentenvs.webshop, agentenvs.webshop.audit  # doctest: +SKIP
-        >>> catalog = agentenvs.webshop.open_catalog("mini")
-        >>> len(list(agentenvs.webshop.audit.unreachable(catalog, "fixed")))
-        0
+        >>> from agentenvs.webshop import open_catalog
+        >>> from agentenvs.webshop.audit import unreachable
+        >>> list(unreachable(open_catalog("mini"), "fixed"))
+        []
     """
     return (found for found in findings(catalog, rules, progress) if found.total < 1.0)
 
@@ -87,9 +87,8 @@ def findings(
         if progress and index % _PACE == 0:
             progress(index, len(goals), "looking for goals out of reach")
         goal, row = goals.goal(index), goals.row(index)
-        if not isinstance(goal.goal_options, Mapping):
-            continue
-        product, price, chosen = catalog.product(row), catalog.price(row), goal.goal_options
+        chosen = cast("Options", goal.goal_options)
+        product, price = catalog.product(row), catalog.price(row)
         worth = score(product, goal, chosen, price, product.nouns, rules)
         blocked = unclickable(product, chosen, rules)
         if worth.total < 1.0 or blocked:
