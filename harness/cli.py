@@ -11,7 +11,7 @@ from typing import Any
 
 from agentenvs import __version__
 from agentenvs.errors import AgentEnvsError, BadArgument, UnknownName
-from agentenvs.harness import commands
+from agentenvs.harness import commands, commands_data
 
 __all__ = ["build_parser", "main"]
 
@@ -65,7 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"agentenvs {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     _add_list(verbs)
-    _add_data(verbs)
+    commands_data.add_to(verbs)
     _add_run(verbs)
     _add_play(verbs)
     _add_tax(verbs)
@@ -81,28 +81,6 @@ def _add_list(verbs: Any) -> None:
     sub.add_argument("env", nargs="?", help="an environment, such as BFCLv4")
     sub.add_argument("--tasks", metavar="SET", help="list the task ids of this set, one a line")
     sub.set_defaults(call=lambda a: commands.show_list(a.env, a.tasks))
-
-
-def _add_data(verbs: Any) -> None:
-    sub = verbs.add_parser(
-        "data",
-        help="official data: list, pull, import, verify",
-        description="Official data stays with its owners; it is fetched once, checked against a "
-        "pinned hash, and kept in the cache folder (AGENTENVS_CACHE).",
-    )
-    acts = sub.add_subparsers(dest="act", metavar="ACTION", required=True)
-    act = acts.add_parser("list", help="what there is and where it was found")
-    act.set_defaults(call=lambda a: commands.data_list())
-    act = acts.add_parser("pull", help="fetch a source into the cache")
-    act.add_argument("name", help="a source, such as bfcl")
-    act.set_defaults(call=lambda a: commands.data_pull(a.name))
-    act = acts.add_parser("import", help="take a source from a file or folder you have")
-    act.add_argument("name", help="a source, such as bfcl")
-    act.add_argument("path", help="the file, or the folder that holds it")
-    act.set_defaults(call=lambda a: commands.data_import(a.name, a.path))
-    act = acts.add_parser("verify", help="check what is there against the pinned hashes")
-    act.add_argument("name", nargs="?", help="a source; default all")
-    act.set_defaults(call=lambda a: commands.data_verify(a.name))
 
 
 def _add_arms(sub: argparse.ArgumentParser) -> None:

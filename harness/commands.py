@@ -7,7 +7,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from agentenvs import registry, sources
+from agentenvs import registry
 from agentenvs.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from agentenvs.harness.outcomes import Outcomes
 
 __all__ = [
-    "data_import",
-    "data_list",
-    "data_pull",
-    "data_verify",
     "play",
     "run_policy",
     "show_list",
@@ -69,50 +65,6 @@ def show_list(env: str | None, tasks: str | None) -> int:
             table.add_row(kind, text)
         console.print(table)
     return 0
-
-
-def data_list() -> int:
-    """Print the sources: version, licence, size, and where each was found."""
-    from rich.table import Table
-
-    table = Table(box=None)
-    for column in ("source", "version", "licence", "MB", "found", "where"):
-        table.add_column(column, justify="right" if column == "MB" else "left", overflow="fold")
-    for row in sources.status():
-        table.add_row(
-            row.name,
-            row.version,
-            row.licence,
-            f"{row.size / 1e6:.1f}",
-            row.found,
-            str(row.path or f"agentenvs data pull {row.name}"),
-        )
-    _console().print(table)
-    return 0
-
-
-def data_pull(name: str) -> int:
-    """Fetch a source into the cache."""
-    with sources.console_progress() as progress:
-        path = sources.pull(name, progress)
-    _say(f"{name}: {path}")
-    return 0
-
-
-def data_import(name: str, path: str) -> int:
-    """Take a source from a file or folder, once its content has been verified."""
-    _say(f"{name}: {sources.import_(name, path)}")
-    return 0
-
-
-def data_verify(name: str | None) -> int:
-    """Check what is there; the exit code is 1 where anything is missing or wrong."""
-    wrong = 0
-    for source in [name] if name else sources.names():
-        problems = sources.verify(source)
-        wrong += bool(problems)
-        _say(f"{source}: {'; '.join(problems) if problems else 'as pinned'}")
-    return 1 if wrong else 0
 
 
 def _tasks(text: str | None) -> str | list[str] | None:

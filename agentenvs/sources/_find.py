@@ -183,16 +183,17 @@ def verify(name: str, progress: Progress | None = None) -> list[str]:
     return problems
 
 
-def status() -> list[Status]:
-    """Return how every source stands on this machine; nothing is fetched."""
-    return [_status(entry) for entry in SOURCES.values()]
+def status(name: str | None = None, progress: Progress | None = None) -> list[Status]:
+    """Return how every source, or the one named, stands on this machine; nothing is fetched."""
+    entries = tuple(SOURCES.values()) if name is None else (source(name),)
+    return [_status(entry, progress or quiet) for entry in entries]
 
 
-def _status(entry: Source) -> Status:
+def _status(entry: Source, progress: Progress) -> Status:
     found: Literal["env", "installed", "cache", "missing"] = "missing"
     path = None
     try:
-        tree, notes = _look(entry)
+        tree, notes = _look(entry, progress)
     except (SourceMissing, SourceMismatch) as error:
         notes = (str(error),)
     else:

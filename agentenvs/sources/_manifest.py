@@ -237,8 +237,7 @@ _WEBSHOP_1K = _webshop(
         _webshop(
             "webshop-1k",
             "v2-rebuilt",
-            "WebShop, the 1,000 products rebuilt from a public index: other bytes, without the "
-            "keys that the shop drops, and the instructions of its 13 human goals alone",
+            "WebShop, the 1,000 products rebuilt from a public index (same shop and goals)",
             NeededFile(
                 "items_shuffle_1000.json",
                 2_747_755,

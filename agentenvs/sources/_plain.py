@@ -16,6 +16,8 @@ from agentenvs.sources._stamps import file_digest
 __all__ = ["locate", "problems_of", "size_problems", "take"]
 
 _CHUNK = 1 << 20
+#: smaller sources are read before anybody wonders
+_LARGE = 100_000_000
 
 
 def locate(path: Path, source: Source) -> Path | None:
@@ -48,7 +50,7 @@ def problems_of(folder: Path, source: Source, progress: Progress, anew: bool) ->
         return found
     done = 0
     for file in source.files:
-        told = _teller(progress, done, source.size, f"Checking {file.path}")
+        told = _teller(progress, done, source, f"Checking {file.path}")
         try:
             sha256 = file_digest(folder / file.path, told, anew)
         except OSError as error:
@@ -72,7 +74,7 @@ def take(source: Source, folder: Path, target: Path, progress: Progress, move: b
         if move:
             shutil.move(folder / file.path, target / file.path)
         else:
-            told = _teller(progress, done, source.size, f"Copying {file.path}")
+            told = _teller(progress, done, source, f"Copying {file.path}")
             found += _other_hash(file, _copy(folder / file.path, target / file.path, told))
         done += file.size
     return found
@@ -98,5 +100,7 @@ def _other_hash(file: NeededFile, sha256: str) -> list[str]:
     return [f"{file.path}: expected sha256 {file.sha256}, found {sha256}"]
 
 
-def _teller(progress: Progress, done: int, total: int, text: str) -> Callable[[int], None]:
-    return lambda read: progress(done + read, total, text)
+def _teller(progress: Progress, done: int, source: Source, text: str) -> Callable[[int], None]:
+    if source.size < _LARGE:
+        return lambda read: None
+    return lambda read: progress(done + read, source.size, text)

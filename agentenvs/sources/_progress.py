@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 __all__ = ["Progress", "console_progress", "quiet"]
+
+#: messages that are shown; one who reports without end must not fill the screen
+_KINDS = 200
+#: seconds between two lines about the same work where there is no bar
+_PAUSE = 30.0
 
 
 class Progress(Protocol):
@@ -22,10 +31,14 @@ def quiet(done: int, total: int, text: str) -> None:
 
 
 @contextmanager
-def console_progress() -> Iterator[Progress]:
-    """Report on stderr: each message on a line, on a terminal with a bar below.
+def console_progress(unit: Literal["bytes", "share"] = "bytes") -> Iterator[Progress]:
+    """Report on stderr: on a terminal with bars, elsewhere a line for each message.
 
     Nothing is shown before the first report.
+
+    Args:
+        unit: "bytes" for one bar that counts them, "share" for work of several kinds, with a
+            bar for each message that says how much of it is done.
 
     Example:
         >>> from agentenvs import sources
@@ -39,7 +52,7 @@ def console_progress() -> Iterator[Progress]:
     if not stream.isatty():
         yield _PlainLines()
         return
-    bar = _Bar()
+    bar: _Bar | _Bars = _Bar() if unit == "bytes" else _Bars()
     try:
         yield bar
     finally:
@@ -47,13 +60,20 @@ def console_progress() -> Iterator[Progress]:
 
 
 class _PlainLines:
+    """Each message once, and now and then how far the work has come that takes long."""
+
     def __init__(self) -> None:
-        self._last = ""
+        self._told: dict[str, float] = {}
 
     def __call__(self, done: int, total: int, text: str) -> None:
-        if text != self._last:
-            self._last = text
-            print(text, file=sys.stderr, flush=True)
+        now = time.monotonic()
+        if text not in self._told:
+            if len(self._told) < _KINDS:
+                self._told[text] = now
+                print(text, file=sys.stderr, flush=True)
+        elif 0 < done < total and now - self._told[text] >= _PAUSE:
+            self._told[text] = now
+            print(f"{text}: {100 * done // total} %", file=sys.stderr, flush=True)
 
 
 class _Bar:
@@ -72,6 +92,35 @@ class _Bar:
         if text != self._last:
             self._last = text
             self._bar.console.print(text, markup=False, highlight=False)
+        self._bar.start()
+
+    def close(self) -> None:
+        self._bar.stop()
+
+
+class _Bars:
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as RichProgress
+
+        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+        self._bar = RichProgress(*columns, TimeRemainingColumn(), console=Console(stderr=True))
+        self._escape = escape
+        self._tasks: dict[str, TaskID] = {}
+
+    def __call__(self, done: int, total: int, text: str) -> None:
+        if total <= 0:
+            if text not in self._tasks and len(self._tasks) < _KINDS:
+                self._tasks[text] = self._bar.add_task(text, visible=False, total=None)
+                self._bar.console.print(text, markup=False, highlight=False)
+            return
+        if text not in self._tasks:
+            if len(self._tasks) >= _KINDS:
+                return
+            self._tasks[text] = self._bar.add_task(self._escape(text), total=total)
+        self._bar.update(self._tasks[text], completed=done, total=total)
         self._bar.start()
 
     def close(self) -> None:

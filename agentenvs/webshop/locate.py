@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agentenvs import sources
 from agentenvs.errors import BadArgument, SourceMissing, UnknownName, did_you_mean
-from agentenvs.webshop.catalog import Catalog
+from agentenvs.webshop.catalog import META, VERSION, Catalog
 from agentenvs.webshop.official import OfficialFiles
 from agentenvs.webshop.sets import home_of
 
@@ -85,11 +85,11 @@ def _opened(folder: str, changed: int) -> Catalog:
 
 def _open(folder: Path) -> Catalog:
     # The time of its last file takes a catalog that was compiled anew for another one.
-    return _opened(str(folder), (folder / "meta.json").stat().st_mtime_ns)
+    return _opened(str(folder), (folder / META).stat().st_mtime_ns)
 
 
 def _at(path: Path) -> Path:
-    if (path / "meta.json").is_file():
+    if (path / META).is_file():
         return path
     if not path.exists():
         raise SourceMissing(
@@ -160,7 +160,8 @@ def _name(files: OfficialFiles, hashes: Mapping[str, str]) -> str:
 
 
 def _place(name: str, hashes: Mapping[str, str], nouns: str) -> Path:
-    key = hashlib.sha256(json.dumps(sorted(hashes.items())).encode()).hexdigest()[:12]
+    content = json.dumps([VERSION, sorted(hashes.items())])
+    key = hashlib.sha256(content.encode()).hexdigest()[:12]
     return sources.cache_folder() / "webshop" / f"{name}-{key}-{nouns}"
 
 
@@ -170,7 +171,7 @@ def _made(name: str, hashes: Mapping[str, str], given: bool) -> Path | None:
         if nouns == "heuristic" and _has_spacy():
             continue
         place = _place(name, hashes, nouns)
-        if (place / "meta.json").is_file():
+        if (place / META).is_file():
             return place
     return None
 
@@ -184,14 +185,14 @@ def _compiled(name: str, files: OfficialFiles, hashes: Mapping[str, str]) -> Pat
 
     nouns = "given" if given else "spacy" if _has_spacy() else "heuristic"
     place = _place(name, hashes, nouns)
-    with sources.console_progress() as progress:
+    with sources.console_progress("share") as progress:
         waiting = f"Waiting for another process that compiles the catalog {name}"
         desk = place.parent / "desk" / place.name
         with sources.working_folder(desk, lambda: progress(0, 0, waiting)) as temporary:
-            if not (place / "meta.json").is_file():
+            if not (place / META).is_file():
                 progress(0, 0, f"Compiling the catalog {name} into {place}, once")
                 fresh = compile_catalog(
-                    files.products,
+                    files,
                     temporary / "catalog",
                     name=name,
                     nouns="auto" if given else nouns,
