@@ -112,13 +112,11 @@ class Goal:
         attributes = record.get("attributes")
         if not isinstance(attributes, list | tuple):
             raise BadArgument(f"Expected goal['attributes'] to be a list, got {attributes!r:.80}.")
-        values = (*attributes, *(chosen.items() if isinstance(chosen, Mapping) else chosen))
-        for value in values:
-            if not all(
-                isinstance(part, str) for part in ([value] if isinstance(value, str) else value)
-            ):
+        pairs = chosen.items() if isinstance(chosen, Mapping) else ((value,) for value in chosen)
+        for text in (*attributes, *(part for pair in pairs for part in pair)):
+            if not isinstance(text, str):
                 raise BadArgument(
-                    f"Expected attributes and options of a goal to be str, got {value!r:.80}."
+                    f"Expected attributes and options of a goal to be str, got {text!r:.80}."
                 )
         return cls(
             *texts,

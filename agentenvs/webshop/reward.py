@@ -156,9 +156,9 @@ def option_hits(goal: Goal, chosen: Options, rules: Rules = "official") -> list[
 
     Under "official" an option of a synthetic goal is the text of the pair of name and value,
     not shortened unless all of it is a colour, so that some goals are missed when they are
-    chosen exactly (W2). Under "fixed" its value is compared with the one chosen under the same
-    name, as in a human goal, and an equal one always counts. More is let through than before:
-    "x-large" for "large", say. Human goals are the same under both rules.
+    chosen exactly (W2). Under "fixed" an equal value under the same name always counts, and
+    one that is alike has to be under the same name; so no wrong value counts that did not count
+    before. Human goals are the same under both rules.
 
     Raises:
         BadArgument: there are no such rules.
@@ -169,7 +169,10 @@ def option_hits(goal: Goal, chosen: Options, rules: Rules = "official") -> list[
     if rules == "fixed" and isinstance(wanted, Mapping):
         return [
             name in chosen
-            and (chosen[name] == value or matches_any(as_bought(value), [as_bought(chosen[name])]))
+            and (
+                chosen[name] == value
+                or matches_any(as_wanted(name, value), [as_bought(chosen[name])])
+            )
             for name, value in wanted.items()
         ]
     bought = [as_bought(value) for value in chosen.values()]
