@@ -6,7 +6,7 @@ import json
 from array import array
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from agentenvs.webshop._stream import OnBytes, members
 from agentenvs.webshop.goals import HumanWish, SyntheticWish
@@ -55,8 +55,10 @@ class SideFile:
         self._stream.seek(start)
         return json.loads(self._stream.read(end - start))
 
-    def close(self) -> None:
-        """Close the scratch file."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._stream.close()
 
 

@@ -6,7 +6,7 @@ import mmap
 from array import array
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,8 +50,10 @@ class BlobWriter:
         self._stream.write(data)
         self._starts.append(self._starts[-1] + len(data))
 
-    def close(self) -> None:
-        """Write the table and close."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._stream.close()
         write_array(self._folder, self._name, self._starts, "<i8")
 
@@ -82,13 +84,12 @@ class Blob:
 
 def write_groups(folder: Path, name: str, groups: Mapping[str, Iterable[int]]) -> None:
     """Write key -> rows so that `Groups` finds a key by bisection."""
-    keys = BlobWriter(folder, f"{name}_keys")
     starts, rows = array("q", [0]), array("i")
-    for key, found in sorted((key.encode(), found) for key, found in groups.items()):
-        keys.add(key)
-        rows.extend(found)
-        starts.append(len(rows))
-    keys.close()
+    with BlobWriter(folder, f"{name}_keys") as keys:
+        for key, found in sorted((key.encode(), found) for key, found in groups.items()):
+            keys.add(key)
+            rows.extend(found)
+            starts.append(len(rows))
     write_array(folder, f"{name}_starts", starts, "<i8")
     write_array(folder, f"{name}_rows", rows, "<i4")
 

@@ -15,7 +15,7 @@ __all__ = ["array", "members"]
 
 _CHUNK = 1 << 20
 #: the longest entry in characters; a record of a shop is some thousands
-MAX_ENTRY = 32 << 20
+MAX_ENTRY = 8 << 20
 _SPACE = " \t\n\r"
 
 OnBytes = Callable[[int], None]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,13 +17,12 @@ from agentenvs.tools import Shared
 from agentenvs.webshop._record import Card, card_of, entry_of
 from agentenvs.webshop._store import Blob, Groups, load_array
 from agentenvs.webshop.bm25 import Index
-from agentenvs.webshop.goals import Goals, Wishes
+from agentenvs.webshop.goals import Goals, Kind, Wishes
 from agentenvs.webshop.nouns import Tagger, tagger_of
 from agentenvs.webshop.records import Product
 
 __all__ = ["FORMAT", "META", "VERSION", "Catalog", "read_meta"]
 
-T = TypeVar("T")
 
 FORMAT = "agentenvs webshop catalog"
 VERSION = 1
@@ -83,6 +82,8 @@ class Catalog(Shared):
             self.digest = str(meta["digest"])
             self._length = int(meta["counts"]["products"])
             sizes = dict(meta["files"])
+            index = dict(meta["index"])
+            self._kind = str(meta["nouns"]["kind"])
         except (KeyError, TypeError, ValueError) as error:
             raise SourceError(f"{folder / META} is damaged: {error!r}") from error
         for name, size in sizes.items():
@@ -94,17 +95,18 @@ class Catalog(Shared):
         self._asins = load_array(folder, "asins")
         self._by_asin = load_array(folder, "by_asin")
         self._groups = {name: Groups(folder, name) for name in ("category", "query", "attribute")}
-        self._index = Index.open(folder / "index", meta["index"])
+        self._index = Index.open(folder / "index", index)
         self._tagger: Tagger | None = None
         self._lock = threading.RLock()
         self._memo: dict[Hashable, Any] = {}
         # Caches belong to the object, so that they go with it.
-        self._entry = lru_cache(_PRODUCTS_KEPT)(self._read_entry)
+        self._entries = lru_cache(_PRODUCTS_KEPT)(self._read_entry)
         self._card = lru_cache(_CARDS_KEPT)(self._read_card)
         self._row = lru_cache(_ROWS_KEPT)(self._find_row)
         self._hits = lru_cache(_SEARCHES_KEPT)(self._search)
-        self._goals = {
-            kind: Goals(folder, kind, self._entry, self.price) for kind in ("synthetic", "human")
+        self._goals: dict[Kind, Goals] = {
+            "synthetic": Goals(folder, "synthetic", self),
+            "human": Goals(folder, "human", self),
         }
 
     @classmethod
@@ -146,7 +148,11 @@ class Catalog(Shared):
             BadArgument: there is no such row.
             SourceError: the record is damaged.
         """
-        return self._entry(self._checked(row))[0]
+        return self.entry(row)[0]
+
+    def entry(self, row: int) -> tuple[Product, Wishes]:
+        """Return the product of a row and what its record says about goals."""
+        return self._entries(self._checked(row))
 
     def price(self, row: int, prices: Mapping[str, float] | None = None) -> float:
         """Return what buying the product costs, in dollars.
@@ -181,7 +187,7 @@ class Catalog(Shared):
         """Return the rows of the products with an attribute."""
         return self._groups["attribute"].rows(text)
 
-    def goals(self, kind: Literal["synthetic", "human"]) -> Goals:
+    def goals(self, kind: Kind) -> Goals:
         """Return the goals of one kind, in the shuffled order."""
         if kind not in self._goals:
             raise BadArgument(f"Expected `kind` to be 'synthetic' or 'human', got {kind!r}.")
@@ -206,8 +212,7 @@ class Catalog(Shared):
         """
         with self._lock:
             if self._tagger is None:
-                kind = str(self.meta["nouns"]["kind"])
-                self._tagger = tagger_of("heuristic" if kind == "heuristic" else "auto")
+                self._tagger = tagger_of("heuristic" if self._kind == "heuristic" else "auto")
             return next(iter(self._tagger.nouns([name])))
 
     def _checked(self, row: int) -> int:

@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from array import array
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import islice
 from os import PathLike
@@ -86,8 +87,10 @@ def compile_catalog(
         raise BadArgument(f"Expected `name` to match {_NAME.pattern}, got {name!r}.")
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise BadArgument(f"Expected `seed` to be an int, got {seed!r}.")
-    if limit is not None and limit < 1:
-        raise BadArgument(f"Expected `limit` to be positive, got {limit}.")
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+        raise BadArgument(f"Expected `limit` to be a positive int or None, got {limit!r}.")
+    if not isinstance(nouns, str) and not hasattr(nouns, "nouns"):
+        raise BadArgument(f"Expected `nouns` to be a str or a tagger, got {nouns!r}.")
     given = nouns == "auto" and files.nouns is not None
     if not given:
         files = OfficialFiles(files.products, files.attributes, files.human)
@@ -251,20 +254,22 @@ class _Build:
         }
 
     def _products(self, scratch: Path) -> None:
-        sides = {
-            role: SideFile(path, scratch / role, self._counter(path, f"reading {role}"))
-            for role, path in (("attributes", self._files.attributes), ("human", self._files.human))
-        }
-        records = BlobWriter(self._folder, "records")
-        cards = BlobWriter(self._folder, "cards")
-        products = self._accepted()
-        while batch := list(islice(products, _BATCH)):
-            for product, found in zip(batch, self._nouns(batch), strict=True):
-                self._take(product, found, sides, records, cards)
-        records.close()
-        cards.close()
-        for side in sides.values():
-            side.close()
+        with ExitStack() as stack:
+            sides = {
+                role: stack.enter_context(
+                    SideFile(path, scratch / role, self._counter(path, f"reading {role}"))
+                )
+                for role, path in (
+                    ("attributes", self._files.attributes),
+                    ("human", self._files.human),
+                )
+            }
+            records = stack.enter_context(BlobWriter(self._folder, "records"))
+            cards = stack.enter_context(BlobWriter(self._folder, "cards"))
+            products = self._accepted()
+            while batch := list(islice(products, _BATCH)):
+                for product, found in zip(batch, self._nouns(batch), strict=True):
+                    self._take(product, found, sides, records, cards)
 
     def _accepted(self) -> Iterator[Product]:
         on_bytes = self._counter(self._files.products, "reading products")
@@ -277,10 +282,16 @@ class _Build:
 
     def _nouns(self, products: list[Product]) -> Iterator[tuple[str, ...]]:
         names = [product.title for product in products if product.asin not in self._given]
-        found = self._tagger.nouns(names)
+        found = list(self._tagger.nouns(names))
+        if len(found) != len(names):
+            raise BadArgument(
+                f"Expected the tagger {self._tagger.name!r} to give nouns for {len(names)} names, "
+                f"got them for {len(found)}."
+            )
+        left = iter(found)
         for product in products:
             given = self._given.get(product.asin)
-            yield next(found) if given is None else given
+            yield next(left) if given is None else given
 
     def _take(
         self,

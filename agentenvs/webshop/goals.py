@@ -9,11 +9,11 @@ from __future__ import annotations
 import random
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from agentenvs.webshop.records import NO_CAP, Goal, Product
 __all__ = [
     "Goals",
     "HumanWish",
+    "Kind",
     "SyntheticWish",
     "Wishes",
     "cap",
@@ -35,6 +36,8 @@ __all__ = [
     "synthetic_units",
     "write_goals",
 ]
+
+Kind = Literal["synthetic", "human"]
 
 _SHUFFLE_SEED = 233
 _GRID = tuple(range(10, 1000, 10))
@@ -210,19 +213,25 @@ def write_goals(folder: Path, kind: str, units: Units) -> int:
     return total
 
 
+class Shelf(Protocol):
+    """What goals are read from: a catalog."""
+
+    def entry(self, row: int) -> tuple[Product, Wishes]:
+        """Return the product of a row and what its record says about goals."""
+
+    def price(self, row: int, prices: Mapping[str, float] | None = None) -> float:
+        """Return what buying the product costs, in dollars."""
+
+    def goals(self, kind: Kind) -> Goals:
+        """Return the goals of one kind."""
+
+
 class Goals(Shared):
     """The goals of one kind in a catalog, in the shuffled order that task ids count in."""
 
-    def __init__(
-        self,
-        folder: Path,
-        kind: str,
-        entry: Callable[[int], tuple[Product, Wishes]],
-        price: Callable[[int, Mapping[str, float] | None], float],
-    ) -> None:
-        self.kind = kind
-        self._entry = entry
-        self._price = price
+    def __init__(self, folder: Path, kind: Kind, shelf: Shelf) -> None:
+        self.kind: Kind = kind
+        self._shelf = shelf
         self._order = load_array(folder, f"{kind}_order")
         self._summed = load_array(folder, f"{kind}_summed")
         self._starts = load_array(folder, f"{kind}_starts")
@@ -233,6 +242,9 @@ class Goals(Shared):
 
     def __len__(self) -> int:
         return len(self._order)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _goals_of, (self._shelf, self.kind)
 
     def row(self, index: int) -> int:
         """Return the row of the product that goal `index` was made from."""
@@ -251,8 +263,8 @@ class Goals(Shared):
         """
         unit, place = self._unit(index)
         row = int(self._rows[unit])
-        product, wishes = self._entry(row)
-        upper = cap(self._price(row, prices), int(self._draws[unit]))
+        product, wishes = self._shelf.entry(row)
+        upper = cap(self._shelf.price(row, prices), int(self._draws[unit]))
         said = f", and price lower than {upper:.2f} dollars" if upper != NO_CAP else ""
         options: Any
         if self.kind == "human":
@@ -305,6 +317,10 @@ class Goals(Shared):
         place = self._order[index]
         unit = int(np.searchsorted(self._starts, place, side="right")) - 1
         return unit, int(place) - int(self._starts[unit])
+
+
+def _goals_of(shelf: Shelf, kind: Kind) -> Goals:
+    return shelf.goals(kind)
 
 
 def _combination(product: Product, place: int) -> dict[str, str]:
