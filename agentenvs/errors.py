@@ -10,7 +10,8 @@ AgentEnvsError
 ├── RunError                         rollouts
 │   ├── SettingsDiffer               the run folder was made with other settings
 │   └── RunDamaged                   a run folder that cannot be read
-└── PolicyError                      a policy that cannot be built or gave no completion
+├── PolicyError                      a policy that cannot be built or gave no completion
+└── BrowserError                     a browser that is missing, or does not show what it should
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ __all__ = [
     "AgentEnvsError",
     "BadAction",
     "BadArgument",
+    "BrowserError",
     "PolicyError",
     "RunDamaged",
     "RunError",
@@ -80,6 +82,10 @@ class RunDamaged(RunError):
 
 class PolicyError(AgentEnvsError):
     """Raised when a policy cannot be built or gives no completion."""
+
+
+class BrowserError(AgentEnvsError):
+    """Raised when a browser is missing, fails, or does not show the page that it should."""
 
 
 def did_you_mean(name: object, known: Iterable[str], limit: int = 8) -> str:
