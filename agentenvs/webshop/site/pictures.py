@@ -52,7 +52,7 @@ class Pictures(Shared):
         light = _mix(main, _WHITE, 0.55) if bright < 0.8 else _mix(main, _INK, 0.16)
         # The ground keeps its distance from shapes that are as light or as dark as the page.
         ground = _mix(main, _WHITE, 0.84) if bright < 0.8 else _mix(main, _INK, 0.2)
-        night = _mix(main, _NIGHT, 0.74) if bright > 0.3 else _mix(main, _WHITE, 0.34)
+        night = _mix(main, _NIGHT, 0.74) if bright > 0.3 else _mix(main, _WHITE, 0.24)
         colours = zip("mdlgn", (main, dark, light, ground, night), strict=True)
         style = ";".join(f"--{name}:#{bytes(colour).hex()}" for name, colour in colours)
         turn = crc32(product.asin.encode()) % 7 - 3
