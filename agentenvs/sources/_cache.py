@@ -26,6 +26,7 @@ __all__ = ["cached", "keep", "partial_folder", "working_folder", "workspace"]
 
 _PATIENCE = 900.0
 _TEMPORARY = "tmp-"
+_PARTIAL = "partial"
 
 
 def cached(source: Source) -> list[Path]:
@@ -55,7 +56,7 @@ def workspace(source: Source, on_wait: Callable[[], None]) -> Iterator[Path]:
 
 def partial_folder(source: Source) -> Path:
     """Return the folder for half-fetched files, which outlives a try to fetch them."""
-    folder = _folder(source) / "partial"
+    folder = _folder(source) / _PARTIAL
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -126,7 +127,7 @@ def _keep_files(source: Source, found: Path, copy: Path, progress: Progress) -> 
     (target,) = _places(source)
     if found == target:
         return target
-    fetched = found == partial_folder(source)
+    fetched = found == _folder(source) / _PARTIAL
     problems = take(source, found, copy, progress, move=fetched)
     if problems:
         raise mismatch(source, found, problems)

@@ -312,9 +312,9 @@ def _wrong_hash(entry: Source, path: Path) -> list[str]:
 def _missing(entry: Source, what: str, notes: tuple[str, ...] = ()) -> SourceMissing:
     said = "".join(f"{note}\n" for note in notes)
     name = entry.name
+    fetch = f"To fetch it ({entry.size / 1e6:,.1f} MB): agentenvs data pull {name}\n"
     return SourceMissing(
-        f"{entry.title} ({name} {entry.version}) {what}.\n{said}"
-        f"To fetch it ({entry.size / 1e6:.1f} MB): agentenvs data pull {name}\n"
+        f"{entry.title} ({name} {entry.version}) {what}.\n{said}{fetch if entry.way else ''}"
         f"To use a copy that you have: agentenvs data import {name} PATH\n"
         'Without it: the bundled set, tasks="mini", works offline.'
     )

@@ -119,3 +119,61 @@ def start(sample: Sample) -> Callable[[str], subprocess.Popen[bytes]]:
         return process
 
     return start
+
+
+PLAIN = {"big.json": bytes(range(256)) * 2000, "small.json": b'{"a": 1}\n', "third.json": b"[]"}
+OTHER = {"big.json": b"[1, 2]\n", "small.json": PLAIN["small.json"]}
+
+
+def pinned(contents: dict[str, bytes]) -> tuple[NeededFile, ...]:
+    return tuple(
+        NeededFile(path, len(content), hashlib.sha256(content).hexdigest())
+        for path, content in contents.items()
+    )
+
+
+def write_files(folder: Path, contents: dict[str, bytes]) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@dataclass(frozen=True)
+class Plain:
+    source: Source
+    cache: Path
+
+    @property
+    def slot(self) -> Path:
+        return self.cache / "sources" / "plain-1.0"
+
+
+@pytest.fixture
+def plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plain:
+    """A source of three plain files with a variant of two."""
+    facts = {"licence": "MIT", "credit": "nobody", "url": "https://example.org"}
+    variant = Source(
+        name="plain",
+        version="1.0-other",
+        title="Plain files, rebuilt",
+        size=sum(map(len, OTHER.values())),
+        way=None,
+        files=pinned(OTHER),
+        **facts,
+    )
+    source = Source(
+        name="plain",
+        version="1.0",
+        title="Plain files",
+        size=sum(map(len, PLAIN.values())),
+        way=None,
+        files=pinned(PLAIN),
+        variants=(variant,),
+        **facts,
+    )
+    monkeypatch.setitem(manifest.SOURCES, "plain", source)
+    monkeypatch.setenv("AGENTENVS_CACHE", str(tmp_path / "cache"))
+    for name in ("AGENTENVS_PLAIN", "AGENTENVS_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+    return Plain(source, tmp_path / "cache")
