@@ -146,7 +146,9 @@ class App:
         sessions = self._sessions
         if "goal" in fields:
             wanted = fields["goal"]
-            number = int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 10 else -1
+            number = (
+                int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 10 else -1
+            )
             try:
                 sessions.numbered(number)
             except UnknownName as problem:
@@ -182,5 +184,3 @@ def _html(status: int, text: str) -> Response:
 
 def _redirect(location: str) -> Response:
     return Response(HTTPStatus.SEE_OTHER, location=location)
-
-

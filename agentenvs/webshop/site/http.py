@@ -303,9 +303,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.settimeout(self.server.whole)
         self.wfile.write(head if self.command == "HEAD" else head + response.body)
 
-    def send_error(
-        self, code: int, message: str | None = None, explain: str | None = None
-    ) -> None:
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer what `http.server` itself refuses like everything else here."""
         self._send(plain(code), close=True)
 
