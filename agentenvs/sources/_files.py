@@ -21,7 +21,7 @@ __all__ = ["DRIVE", "MIRROR", "Files"]
 
 DRIVE = "https://drive.usercontent.google.com/download?id={id}&export=download&confirm=t"
 MIRROR = "https://huggingface.co/datasets/YWZBrandon/webshop-data/resolve/main/{name}"
-_TRIES = 5
+_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Files:
     Attributes:
         ids: (name of the file, its id at the first place) pairs.
         places: templates of addresses with `{id}` and `{name}`, tried in order.
-        pause: seconds before a broken connection is tried again, doubled each time.
+        pause: seconds before a broken connection is tried again; twice as many before the try after.
         timeout: seconds without a byte after which a connection counts as broken.
     """
 
@@ -124,7 +124,7 @@ class Files:
                 idle = 0 if gained else idle + 1
                 if idle >= _TRIES:
                     raise
-                time.sleep(min(self.pause * 2**idle, 30.0))
+                time.sleep(min(self.pause * 2 ** max(idle - 1, 0), 30.0))
             else:
                 return
 

@@ -22,11 +22,6 @@ OTHER = {"big.json": b"[1, 2]\n", "small.json": WHOLE["small.json"]}
 OLD = 1_600_000_000
 
 
-@pytest.fixture(autouse=True)
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AGENTENVS_OFFLINE", "1")
-
-
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[dict[str, bytes]], Path]:
     def write(contents: dict[str, bytes], name: str = "mine") -> Path:
@@ -83,6 +78,7 @@ def test_a_variant_does_not_stand_for_a_pull(
     with pytest.raises(SourceMissing, match=r"plain 1\.0\) cannot be fetched\.\nTo use a copy"):
         sources.pull("plain")
     monkeypatch.setitem(manifest.SOURCES, "plain", replace(plain.source, way=sources.Files()))
+    monkeypatch.setenv("AGENTENVS_OFFLINE", "1")
     with pytest.raises(SourceMissing, match="AGENTENVS_OFFLINE"):
         sources.pull("plain")
 
