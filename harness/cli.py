@@ -11,7 +11,7 @@ from typing import Any
 
 from agentenvs import __version__
 from agentenvs.errors import AgentEnvsError, BadArgument, UnknownName
-from agentenvs.harness import commands, commands_data
+from agentenvs.harness import commands, commands_data, commands_site
 
 __all__ = ["build_parser", "main"]
 
@@ -69,6 +69,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_run(verbs)
     _add_play(verbs)
     _add_tax(verbs)
+    commands_site.add_to(verbs)
     return parser
 
 

@@ -163,7 +163,7 @@ class WebShopBrowserEnv(WebShopEnv):
             with self._window.asked() as (site, chromium):
                 site.sessions.assign(state.session, Assigned(goal, state.keywords, state.rows))
                 chromium.open(site.url + path(wanted))
-                self._window.arrived(wanted, state)
+                self._window.arrived(chromium, wanted, state)
 
     def _act_out(self, call: Call, before: State, after: State, goal: Goal) -> None:
         self._show(before, goal)
@@ -178,7 +178,7 @@ class WebShopBrowserEnv(WebShopEnv):
                 if before.page != "search":
                     chromium.open(site.address(before.session))
                 chromium.search(call.argument)
-            self._window.arrived(wanted, after)
+            self._window.arrived(chromium, wanted, after)
 
 
 class _Window:
@@ -220,20 +220,19 @@ class _Window:
         if self.place is None:
             self.place = place
 
-    def arrived(self, wanted: Place, state: State) -> None:
+    def arrived(self, chromium: Chromium, wanted: Place, state: State) -> None:
         """Read the page back.
 
         Raises:
             BrowserError: it is not the page of `state`, or does not show its score.
         """
-        assert self._chromium is not None
-        shown = self._chromium.path
+        shown = chromium.path
         if read(shown) != wanted:
             raise BrowserError(
                 f"Expected the browser to show {path(wanted)[:300]}, got {shown[:300]}."
             )
         if state.score is not None:
-            told = [text for _, text in self._chromium.texts("#reward pre")]
+            told = [text for _, text in chromium.texts("#reward pre")]
             if told != [str(state.score.total)]:
                 raise BrowserError(
                     f"Expected the score {state.score.total} on the page, got {told}."

@@ -69,7 +69,7 @@ def breakdown(view: View, goal: Goal, rules: Rules, href: str) -> Breakdown | No
     cap = "no limit" if goal.price_upper >= NO_CAP else f"at most ${goal.price_upper:.2f}"
     price = Line(f"paid ${view.price:.2f}, asked for {cap}", within)
     told.append(Part("Price", float(within), f"{within:d} of 1", (price,)))
-    total = f"{parts['r_type']:g} × {hits} of {wanted} = {score.total:.4g}"
+    total = f"{parts['r_type']:g} times {hits} of {wanted} = {score.total:.4g}"
     return Breakdown(tuple(told), total, goal.name or goal.asin, href)
 
 
