@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
-from awkward import awkward_items
-from draw import SEED, drawn_items, trait
+from draw import drawn_items
 from shapes import Item
+from stock import SEED, placed_items, trait
 
-__all__ = ["SHARES", "shop"]
+__all__ = ["SHARES", "goal_count", "shop"]
 
 #: share of products of which each holds
 SHARES = {
@@ -35,7 +35,7 @@ _MOST_GOALS = 300
 
 def shop() -> list[Item]:
     """Return all products in the catalog's order."""
-    drawn, placed = drawn_items(), awkward_items()
+    drawn, placed = drawn_items(), placed_items()
     rng = random.Random(f"{SEED}/shop")
     _deal(drawn, "no price", _drop_price, rng, lambda item: not item.options)
     _deal(drawn, "price range", _widen_price, rng, _has_values)

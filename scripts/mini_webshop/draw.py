@@ -1,50 +1,14 @@
-"""Draw the products of a leaf: each from a generator of its own, so that none moves another."""
+"""Draw the products of a leaf, each from a generator of its own: leaves move no others."""
 
 from __future__ import annotations
 
-import hashlib
 import random
-import string
 from collections.abc import Mapping, Sequence
 
-from beauty import BEAUTY_KINDS
-from electronics import ELECTRONICS_KINDS
-from fashion import FASHION_KINDS
-from garden import GARDEN_KINDS
-from grocery import GROCERY_KINDS
-from shapes import Item, Kind, Trait, chosen_values, split
-from traits_body import BEAUTY, FASHION, GROCERY
-from traits_home import ANY, ELECTRONICS, HOME
-from words import BRANDS, EXTRAS, ORDERED, POOLS
+from shapes import Item, Leaf
+from stock import ROOTS, SEED, asin_of, leaves, pools, trait
 
-__all__ = ["KINDS", "ROOTS", "asin_of", "drawn_items", "trait"]
-
-SEED = 20
-
-KINDS: Mapping[str, tuple[Kind, ...]] = {
-    "beauty": BEAUTY_KINDS,
-    "electronics": ELECTRONICS_KINDS,
-    "garden": GARDEN_KINDS,
-    "fashion": FASHION_KINDS,
-    "grocery": GROCERY_KINDS,
-}
-
-#: first part of the breadcrumbs of each category
-ROOTS = {
-    "beauty": "Beauty & Care",
-    "electronics": "Electronics & Gadgets",
-    "garden": "House & Garden",
-    "fashion": "Fashion",
-    "grocery": "Grocery",
-}
-
-_TABLES = {
-    "beauty": (BEAUTY, ANY, HOME, ELECTRONICS, FASHION, GROCERY),
-    "electronics": (ELECTRONICS, ANY, HOME, BEAUTY, FASHION, GROCERY),
-    "garden": (HOME, ANY, ELECTRONICS, BEAUTY, FASHION, GROCERY),
-    "fashion": (FASHION, ANY, HOME, ELECTRONICS, BEAUTY, GROCERY),
-    "grocery": (GROCERY, ANY, HOME, ELECTRONICS, BEAUTY, FASHION),
-}
+__all__ = ["drawn_items"]
 
 #: attributes and option names that cannot both be true
 _CLASHES = (
@@ -67,77 +31,56 @@ _CLASHES = (
     {"solid wood", "light weight"},
 )
 
-_LETTERS = string.digits + string.ascii_uppercase
-
-
-def trait(attribute: str, category: str) -> Trait:
-    """Return what the catalog says of an attribute within a category."""
-    for table in _TABLES[category]:
-        if attribute in table:
-            return table[attribute]
-    raise KeyError(f"no trait {attribute!r} for {category}")
-
-
-def asin_of(key: str) -> str:
-    """Return the id of a product: "M0" and eight letters or digits that follow from `key`."""
-    number = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
-    letters = ""
-    for _ in range(8):
-        number, digit = divmod(number, 36)
-        letters += _LETTERS[digit]
-    return "M0" + letters
-
 
 def drawn_items() -> list[Item]:
     """Return the drawn products of every leaf, in the order of the leaves."""
     items = []
-    for category, kinds in KINDS.items():
-        for kind in kinds:
+    for category in ROOTS:
+        for leaf in leaves(category):
             before = ""
-            for number in range(kind.count):
-                item, before = _draw(category, kind, number, before)
+            for number in range(leaf.count):
+                item, before = _draw(category, leaf, number, before)
                 items.append(item)
     return items
 
 
-def _draw(category: str, kind: Kind, number: int, before: str) -> tuple[Item, str]:
-    rng = random.Random(f"{SEED}/{kind.query}/{number}")
-    brand = before if before and rng.random() < 0.2 else rng.choice(BRANDS[category])
-    facts = {key: rng.choice(split(texts)) for key, texts in kind.facts.items()}
-    options = _options(kind, rng)
-    truths = _truths(kind, number, options, rng)
-    names = split(kind.names)
-    name = names[(number + len(kind.query)) % len(names)].format_map(facts)
+def _draw(category: str, leaf: Leaf, number: int, before: str) -> tuple[Item, str]:
+    rng = random.Random(f"{SEED}/{leaf.query}/{number}")
+    brand = before if before and rng.random() < 0.2 else rng.choice(pools("brands")[category])
+    facts = {key: rng.choice(texts) for key, texts in leaf.facts.items()}
+    options = _options(leaf, rng)
+    truths = _truths(leaf, number, options, rng)
+    name = leaf.names[(number + len(leaf.query)) % len(leaf.names)].format_map(facts)
     item = Item(
-        asin=asin_of(f"{SEED}/{kind.query}/{number}"),
+        asin=asin_of(f"{SEED}/{leaf.query}/{number}"),
         category=category,
-        query=kind.query,
-        crumb=(ROOTS[category], *kind.crumb.split(" > ")),
+        query=leaf.query,
+        crumb=(ROOTS[category], *leaf.crumb.split(" > ")),
         name="",
         bullets=[],
         description="",
-        pricing=_price(kind.price, rng),
+        pricing=_price(leaf.price, rng),
         options=options,
         truths=tuple(truths),
     )
-    bullets = [line.format_map(facts) for line in kind.lines]
+    bullets = [line.format_map(facts) for line in leaf.lines]
     bullets += [rng.choice(trait(truth, category).lines) for truth in truths]
     rng.shuffle(bullets)
     item.name = _title(brand, name, item, rng)
-    item.description = _description(brand, kind, facts, bullets, rng)
+    item.description = _description(brand, leaf, facts, bullets, rng)
     item.bullets = _styled(bullets, rng)
     return item, brand
 
 
-def _options(kind: Kind, rng: random.Random) -> dict[str, list[str] | None]:
-    if not kind.options or rng.random() >= kind.share:
+def _options(leaf: Leaf, rng: random.Random) -> dict[str, list[str] | None]:
+    if not leaf.options or rng.random() >= leaf.share:
         return {}
     options: dict[str, list[str] | None] = {}
-    for pair in _pairs(rng.choice(split(kind.options))):
-        name, pool = pair
-        values = POOLS[pool]
+    for name, pool in _pairs(rng.choice(leaf.options)):
+        ordered = pool in pools("ordered")
+        values = pools("ordered" if ordered else "drawn")[pool]
         count = min(len(values), rng.choice((3, 4, 5, 5, 6, 6, 7, 7, 8, 11)))
-        if pool in ORDERED:
+        if ordered:
             start = rng.randrange(len(values) - count + 1)
             drawn = list(values[start : start + count])
         else:
@@ -153,22 +96,22 @@ def _options(kind: Kind, rng: random.Random) -> dict[str, list[str] | None]:
 
 def _pairs(text: str) -> list[tuple[str, str]]:
     """Read "Color:cloth Fit Type:fit Size:women shoe" as names and pools."""
+    known = (*pools("ordered"), *pools("drawn"))
     pairs: list[tuple[str, str]] = []
     rest = text
     while ":" in rest:
         name, rest = rest.split(":", 1)
-        pool = max((p for p in POOLS if rest == p or rest.startswith(p + " ")), key=len)
+        pool = max((p for p in known if rest == p or rest.startswith(p + " ")), key=len)
         pairs.append((name.strip(), pool))
         rest = rest[len(pool) :]
     return pairs
 
 
 def _truths(
-    kind: Kind, number: int, options: Mapping[str, object], rng: random.Random
+    leaf: Leaf, number: int, options: Mapping[str, object], rng: random.Random
 ) -> list[str]:
-    materials = split(kind.one)
-    truths = [materials[(number + rng.randrange(2)) % len(materials)]]
-    others = list(split(kind.traits))
+    truths = [leaf.one[(number + rng.randrange(2)) % len(leaf.one)]]
+    others = list(leaf.traits)
     rng.shuffle(others)
     wanted = rng.choice((3, 3, 4, 4, 5, 5, 6, 7))
     for other in others[:wanted]:
@@ -209,9 +152,9 @@ def _title(brand: str, name: str, item: Item, rng: random.Random) -> str:
     else:
         title = " | ".join([f"{brand} {name}", *phrases["with"], *phrases["is"]])
         title += f" | {uses}" if uses else ""
-    for extra in rng.sample(EXTRAS[item.category], rng.choice((0, 1, 2, 2, 3))):
+    for extra in rng.sample(pools("extras")[item.category], rng.choice((0, 1, 2, 2, 3))):
         title += f", {extra}"
-    shown = [value for option, value in chosen_values(item).items() if rng.random() < 0.6]
+    shown = [value for option, value in _shown_first(item).items() if rng.random() < 0.6]
     if shown:
         joined = ", ".join(shown)
         title += rng.choice((f" ({joined})", f", {joined}", f" - {joined}"))
@@ -219,15 +162,15 @@ def _title(brand: str, name: str, item: Item, rng: random.Random) -> str:
 
 
 def _description(
-    brand: str, kind: Kind, facts: Mapping[str, str], bullets: Sequence[str], rng: random.Random
+    brand: str, leaf: Leaf, facts: Mapping[str, str], bullets: Sequence[str], rng: random.Random
 ) -> str:
-    sentences = [line.format_map(facts) for line in kind.about]
+    sentences = [line.format_map(facts) for line in leaf.about]
     told = rng.sample(bullets, min(len(bullets), rng.randrange(3, 8)))
     for line in told:
         _, body = line.split(": ", 1)
         sentences.append(body[0].upper() + body[1:])
     ends = (
-        f"In the box: {kind.box.format_map(facts)}.",
+        f"In the box: {leaf.box.format_map(facts)}.",
         "Colors may look a little different on your screen.",
         f"Questions? {brand} answers within a day.",
         "Not happy? Send it back within 60 days, no reasons asked.",
@@ -253,3 +196,7 @@ def _styled(bullets: Sequence[str], rng: random.Random) -> list[str]:
             )[style]
         )
     return styled
+
+
+def _shown_first(item: Item) -> dict[str, str]:
+    return {name: values[0] for name, values in item.options.items() if values}

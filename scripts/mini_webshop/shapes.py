@@ -1,38 +1,30 @@
-"""The forms that the catalog's words are written in."""
+"""The forms that the catalog's words take."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Item", "Kind", "Place", "Trait", "chosen_values", "split"]
-
-#: where an attribute stands in an instruction: before the query, after "with", after "for"
-Place = str
+__all__ = ["Item", "Leaf", "Trait", "Wish"]
 
 
 @dataclass(frozen=True)
 class Trait:
-    """One thing that can be true of a product; its key is the attribute (two words).
+    """One thing that can be true of a product; its key is the attribute, two words.
 
     Attributes:
-        place: "is", "with" or "for".
+        place: where an instruction puts it: "is" (before the query), "with" or "for".
         phrases: how titles say it.
         lines: how bullets say it, each "Heading: sentence."
     """
 
-    place: Place
-    phrases: tuple[str, ...]
-    lines: tuple[str, ...]
-
-    @classmethod
-    def of(cls, place: Place, phrases: str, *lines: str) -> Trait:
-        """Return a trait; `phrases` are divided by "|"."""
-        return cls(place, split(phrases), lines)
+    place: str
+    phrases: list[str]
+    lines: list[str]
 
 
 @dataclass(frozen=True)
-class Kind:
+class Leaf:
     """One leaf of the shop: what its products have in common and where they differ.
 
     Texts may hold {facts}, each drawn once a product, so that a title and its bullets agree.
@@ -40,32 +32,32 @@ class Kind:
     Attributes:
         query: the leaf's name.
         crumb: the breadcrumb below the category's root, parts divided by " > ".
-        names: noun stacks for titles, divided by "|".
+        names: noun stacks for titles.
         count: how many products are drawn.
         price: lowest and highest price in dollars.
-        one: attributes of which a product has exactly one (what it is made of), "|" between.
-        traits: further attributes that may be true, "|" between.
+        one: attributes of which a product has exactly one, mostly what it is made of.
+        traits: further attributes that may be true.
         lines: bullets that are true of every product of the leaf.
         about: sentences for descriptions.
         box: what is in the parcel.
-        options: option sets to draw from, each like "Color:cloth Size:dress"; "|" between.
+        options: option sets to draw from, each "Name:pool Name:pool".
         share: probability that a product offers options.
-        facts: fact -> alternatives, "|" between.
+        facts: fact -> alternatives.
     """
 
     query: str
     crumb: str
-    names: str
+    names: list[str]
     count: int
     price: tuple[float, float]
-    one: str
-    traits: str
-    lines: tuple[str, ...]
-    about: tuple[str, ...]
+    one: list[str]
+    traits: list[str]
+    lines: list[str]
+    about: list[str]
     box: str
-    options: str = ""
-    share: float = 0.25
-    facts: Mapping[str, str] = field(default_factory=dict)
+    options: list[str] = field(default_factory=list)
+    share: float = 0.0
+    facts: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass
@@ -101,11 +93,18 @@ class Item:
     wanted: tuple[str, ...] = ()
 
 
-def chosen_values(item: Item) -> dict[str, str]:
-    """Return the value of each option that the shop shows at first: the first one."""
-    return {name: values[0] for name, values in item.options.items() if values}
+@dataclass(frozen=True)
+class Wish:
+    """One instruction in a person's own words.
 
+    Attributes:
+        asin: the product that it is for.
+        text: the instruction.
+        attributes: what it asks for, of the product's attributes.
+        options: what it asks for, each "name: value" as pages show it.
+    """
 
-def split(text: str) -> tuple[str, ...]:
-    """Return the alternatives of a text divided by "|"."""
-    return tuple(part.strip() for part in text.split("|") if part.strip())
+    asin: str
+    text: str
+    attributes: list[str]
+    options: list[str]

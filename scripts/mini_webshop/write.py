@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from draw import SEED, asin_of, trait
 from shapes import Item
+from stock import SEED, asin_of, trait
 
-__all__ = ["instruction", "ins_record", "product_record", "write_list", "write_map"]
+__all__ = ["ins_record", "instruction", "product_record", "write_list", "write_map"]
 
 _PICTURES = "https://mini.invalid/images/"
 
@@ -24,7 +24,7 @@ def product_record(item: Item) -> dict[str, Any]:
         "full_description": item.description,
         "pricing": item.pricing,
         "images": _pictures(item.asin, rng.choice((1, 2, 2, 3))),
-        "product_category": " › ".join(item.crumb),
+        "product_category": " \u203a ".join(item.crumb),
         "average_rating": "" if rng.random() < 0.36 else round(rng.triangular(3.1, 5, 4.5), 1),
         "small_description": item.bullets,
         "customization_options": _options(item, rng) if item.options else "",
