@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from agentenvs.actions import read_json_action
 from agentenvs.core import Rules, Tool, ToolCall
@@ -43,8 +42,7 @@ TOOLS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One search or click.
 
     Attributes:
@@ -58,8 +56,7 @@ class Call:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """How an action was read.
 
     Attributes:

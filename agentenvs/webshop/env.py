@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -45,6 +46,9 @@ search[words] searches for words, where the page has a search bar.
 click[label] clicks a button, a product's id or an option value of the page, by its label.
 For example: search[blue cotton socks], click[next >], click[buy now]."""
 )
+
+#: read for each reset, which costs less than a deep copy
+_SCHEMAS = json.dumps([tool.schema() for tool in TOOLS])
 
 
 @dataclass(slots=True)
@@ -225,7 +229,7 @@ class WebShopEnv(TextEnv):
         transition.info.update(
             system=_SYSTEM,
             policy=_POLICY,
-            tools=[tool.schema() for tool in TOOLS],
+            tools=json.loads(_SCHEMAS),
             data_version=self.catalog.digest,
             catalog={
                 "name": self.catalog.name,

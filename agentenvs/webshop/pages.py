@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from agentenvs.core import Rules, Shared
 from agentenvs.webshop import engine, layout, urls
@@ -18,12 +19,26 @@ if TYPE_CHECKING:
 
     from agentenvs.webshop.catalog import Catalog
 
-__all__ = ["KEPT", "PAGE_SIZE", "Card", "Choice", "OptionGroup", "Page", "Shop", "State", "View"]
+__all__ = ["PAGE_SIZE", "Card", "Choice", "Kept", "OptionGroup", "Page", "Shop", "State", "View"]
+
+_Key = TypeVar("_Key", bound=Hashable)
+_Value = TypeVar("_Value")
 
 Page = Literal["search", "results", "item", "sub", "done"]
 PAGE_SIZE = 10
 #: how many entries a cache holds before it begins anew
-KEPT = 4_096
+_KEPT = 4_096
+
+
+class Kept(dict[_Key, _Value]):
+    """A cache that begins anew when it is full, so that threads need no lock."""
+
+    def keep(self, key: _Key, value: _Value) -> _Value:
+        """Keep a value and return it."""
+        if len(self) >= _KEPT:
+            self.clear()
+        self[key] = value
+        return value
 
 
 @dataclass(slots=True)
@@ -170,8 +185,8 @@ class Shop(Shared):
         self.rules: Rules = rules
         self.show_attrs = show_attrs
         self.prices = dict(prices or {})
-        self._layouts: dict[int, Layout] = catalog.memo(("layouts", rules, show_attrs), dict)
-        self._labels: dict[int, str] = catalog.memo("labels", dict)
+        self._layouts: Kept[int, Layout] = catalog.memo(("layouts", rules, show_attrs), Kept)
+        self._labels: Kept[int, str] = catalog.memo("labels", Kept)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without the caches."""
@@ -229,12 +244,12 @@ class Shop(Shared):
         elif label == PREV and state.number > 1:
             self._turn_to(state, state.number - 1, rng)
         else:
-            for row in self.shown(state):
-                if self.label(row) == label:
-                    state.page, state.row, state.asin = "item", row, self.catalog.asin(row)
-                    state.visited = state.visited | {state.asin}
-                    return ""
-            return _absent(label)
+            labels = self._labels_of(self.shown(state))
+            if label not in labels:
+                return _absent(label)
+            row = self.shown(state)[labels.index(label)]
+            state.page, state.row, state.asin = "item", row, self.catalog.asin(row)
+            state.visited = state.visited | {state.asin}
         return ""
 
     def _click_item(self, state: State, label: str, goal: Goal, rng: np.random.Generator) -> str:
@@ -303,27 +318,25 @@ class Shop(Shared):
         return self.rules == "official" or state.number * PAGE_SIZE < len(state.rows)
 
     @staticmethod
-    def shown(state: State) -> Sequence[int]:
+    def shown(state: State) -> tuple[int, ...]:
         """Return the rows on a page of results; the pages before the first count from the end."""
-        return state.rows[(state.number - 1) * PAGE_SIZE : state.number * PAGE_SIZE]
+        return tuple(state.rows[(state.number - 1) * PAGE_SIZE : state.number * PAGE_SIZE])
 
-    def label(self, row: int) -> str:
-        """Return the label of a product on a page of results, its lower-cased asin."""
-        found = self._labels.get(row)
-        if found is None:
-            if len(self._labels) >= KEPT:
-                self._labels.clear()
-            found = self._labels[row] = self.catalog.asin(row).lower()
-        return found
+    def _labels_of(self, shown: tuple[int, ...]) -> list[str]:
+        """Return the labels of products on a page of results, their lower-cased asins."""
+        labels = self._labels
+        try:
+            return [labels[row] for row in shown]
+        except KeyError:
+            asin = self.catalog.asin
+            return [labels.get(row) or labels.keep(row, asin(row).lower()) for row in shown]
 
     def layout(self, row: int) -> Layout:
         """Return the page of a product as far as it does not depend on what was chosen."""
         found = self._layouts.get(row)
         if found is None:
-            if len(self._layouts) >= KEPT:
-                self._layouts.clear()
-            product = self.catalog.product(row)
-            found = self._layouts[row] = layout.layout(product, self.rules, self.show_attrs)
+            made = layout.layout(self.catalog.product(row), self.rules, self.show_attrs)
+            found = self._layouts.keep(row, made)
         return found
 
     def clickables(self, state: State) -> list[str]:
@@ -337,7 +350,7 @@ class Shop(Shared):
                 labels.append(PREV)
             if self.has_next(state):
                 labels.append(NEXT)
-            labels += [self.label(row) for row in self.shown(state)]
+            labels += self._labels_of(self.shown(state))
             return labels
         if page == "sub":
             return [BACK, PREV]
@@ -352,7 +365,8 @@ class Shop(Shared):
 
     def view(self, state: State) -> View:
         """Return what the page shows."""
-        view = View(
+        view = partial(
+            View,
             state.page,
             state.instruction,
             state.session,
@@ -363,25 +377,22 @@ class Shop(Shared):
             show_attrs=self.show_attrs,
         )
         if state.page == "search":
-            return view
+            return view()
         if state.page == "results":
             cards = []
             for row in self.shown(state):
                 asin, title, tag = self.catalog.card(row)
                 cards.append(Card(asin, title, tag, asin in state.visited))
-            return replace(
-                view,
-                cards=tuple(cards),
-                has_prev=state.number > 1,
-                has_next=self.has_next(state),
+            return view(
+                cards=tuple(cards), has_prev=state.number > 1, has_next=self.has_next(state)
             )
         found = self.layout(state.row)
         product = found.product
         if state.page == "sub":
             lines, facts = _texts(product, state.sub)
-            return replace(view, product=product, sub=state.sub, lines=lines, facts=facts)
+            return view(product=product, sub=state.sub, lines=lines, facts=facts)
         if state.page == "done":
-            return replace(view, product=product, score=state.score, price=state.price)
+            return view(product=product, score=state.score, price=state.price)
         groups = tuple(
             OptionGroup(
                 name,
@@ -392,7 +403,7 @@ class Shop(Shared):
             )
             for name, values in product.options.items()
         )
-        return replace(view, product=product, groups=groups)
+        return view(product=product, groups=groups)
 
 
 def _shop(catalog: Catalog, rules: Rules, show_attrs: bool, prices: Mapping[str, float]) -> Shop:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from agentenvs.core import Shared
 from agentenvs.webshop import urls
-from agentenvs.webshop.pages import KEPT, Choice, OptionGroup, Shop, State, View
+from agentenvs.webshop.pages import Choice, Kept, OptionGroup, Shop, State, View
 
 __all__ = ["RichText", "Text"]
 
@@ -28,7 +28,7 @@ class Node(NamedTuple):
     """One text on a page, unstripped, and what it is."""
 
     text: str
-    kind: Literal["text", "button", "link", "clicked link", "choice", "clicked choice"] = "text"
+    kind: Literal["text", "button", "link", "clicked link", "choice"] = "text"
 
 
 class Text(Shared):
@@ -41,13 +41,17 @@ class Text(Shared):
         shop: whose pages are shown.
     """
 
-    __slots__ = ("_cards", "_items", "_shop")
+    __slots__ = ("_bodies", "_cards", "_shop")
 
     def __init__(self, shop: Shop) -> None:
         self._shop = shop
         memo = shop.catalog.memo
-        self._items: dict[int, str] = memo(("item texts", shop.rules, shop.show_attrs), dict)
-        self._cards: dict[int, str] = memo("card texts", dict)
+        #: row -> the texts of a product on a page of results
+        self._cards: Kept[int, str] = memo("card texts", Kept)
+        #: (row, sub-page or "") -> the texts below the header, nothing chosen
+        self._bodies: Kept[tuple[int, str], str] = memo(
+            ("texts", shop.rules, shop.show_attrs), Kept
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without the caches."""
@@ -55,40 +59,38 @@ class Text(Shared):
 
     def __call__(self, state: State) -> str:
         """Return the page that `state` stands on."""
-        shop = self._shop
-        if state.page == "results":
+        shop, page = self._shop, state.page
+        if page == "results":
             body = f"Page {state.number} (Total results: {len(state.rows)})"
             if state.number > 1:
                 body += " [SEP] < Prev"
             if shop.has_next(state):
                 body += " [SEP] Next >"
-            body = _GAP.join([body, *map(self._card, shop.shown(state))])
-        elif state.page == "item":
-            if state.options and shop.rules == "fixed":
-                body = _joined(_item(shop.view(state), _chosen, say=True))
-            else:
-                body = self._item(state)
-        else:
-            return _joined(_nodes(shop.view(state)))
+            cards = self._cards
+            body += "".join([cards.get(row) or self._card(row) for row in shop.shown(state)])
+        elif page == "item" and state.options and shop.rules == "fixed":
+            body = _joined(_item(shop.view(state), say=True))
+        elif page in ("item", "sub"):
+            body = self._body(state)
+        elif page == "done":
+            return _joined(_receipt(shop.view(state)))
         told = state.instruction.strip()
         gap = _GAP if state.instruction else ""
+        if page == "search":
+            return f"WebShop [SEP] Instruction: [SEP] {told}{gap}Search"
         return f"Instruction: [SEP] {told}{gap}Back to Search [SEP] {body}"
 
     def _card(self, row: int) -> str:
-        found = self._cards.get(row)
-        if found is None:
-            if len(self._cards) >= KEPT:
-                self._cards.clear()
-            found = self._cards[row] = _joined(map(Node, self._shop.catalog.card(row)))
-        return found
+        texts = self._shop.catalog.card(row)
+        return self._cards.keep(row, "".join([_GAP + text.strip() for text in texts if text]))
 
-    def _item(self, state: State) -> str:
-        found = self._items.get(state.row)
+    def _body(self, state: State) -> str:
+        key = (state.row, state.sub)
+        found = self._bodies.get(key)
         if found is None:
-            if len(self._items) >= KEPT:
-                self._items.clear()
-            plain = self._shop.view(replace(state, options={}))
-            found = self._items[state.row] = _joined(_item(plain, _chosen))
+            view = self._shop.view(replace(state, options={}))
+            nodes = _sub(view) if state.sub else _item(view)
+            found = self._bodies.keep(key, _joined(nodes))
         return found
 
 
@@ -102,50 +104,76 @@ class RichText(Shared):
         shop: whose pages are shown.
     """
 
-    __slots__ = ("_shop",)
+    __slots__ = ("_items", "_shop")
 
     def __init__(self, shop: Shop) -> None:
         self._shop = shop
+        #: row -> the lines below the header, nothing chosen, and which of them are choices
+        self._items: Kept[int, tuple[list[str], list[tuple[int, Choice, str]]]]
+        self._items = shop.catalog.memo(("lines", shop.rules, shop.show_attrs), Kept)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle without the caches."""
+        return RichText, (self._shop,)
 
     def __call__(self, state: State) -> str:
         """Return the page that `state` stands on."""
-        clicked = _chosen
-        if self._shop.rules == "official" and state.page == "item":
-            address = urls.url(state)
+        if state.page != "item":
+            return "\n".join([*map(_line, _nodes(self._shop.view(state))), ""])
+        lines, choices = self._items.get(state.row) or self._item(state)
+        lines, said = lines.copy(), []
+        official = self._shop.rules == "official"
+        address = urls.url(state) if official else ""
+        if state.options or '"' in address:
+            for at, choice, name in choices:
+                if (
+                    f'"{choice.value}"' in address
+                    if official
+                    else state.options.get(name) == choice.value
+                ):
+                    lines[at] = f"  [clicked button] {choice.label} [clicked button_]"
+                    said.append(f"You have clicked {choice.label}.")
+        told = [state.instruction] if state.instruction else []
+        head = ["Instruction:", *told, "[button] Back to Search [button_]"]
+        return "\n".join([*reversed(said), *head, *lines, ""])
 
-            def clicked(choice: Choice) -> bool:
-                return f'"{choice.value}"' in address
+    def _item(self, state: State) -> tuple[list[str], list[tuple[int, Choice, str]]]:
+        view = self._shop.view(replace(state, options={}))
+        nodes = [node for node in _item(view) if node.text]
+        places = [at for at, node in enumerate(nodes) if node.kind == "choice"]
+        choices = [
+            (choice, group.name)
+            for group in view.groups
+            for choice in group.choices
+            if choice.label
+        ]
+        found = [(at, *choice) for at, choice in zip(places, choices, strict=True)]
+        return self._items.keep(state.row, ([_line(node) for node in nodes], found))
 
-        lines, said = [], []
-        for text, kind in _nodes(self._shop.view(state), clicked):
-            if not text:
-                continue
-            if kind == "text":
-                lines.append(text)
-            elif kind == "button":
-                lines.append(f"[button] {text} [button_]")
-            elif kind == "link":
-                lines.append(f"\n[button] {text} [button_]")
-            elif kind == "clicked link":
-                lines.append(f"\n[clicked button] {text} [clicked button_]")
-            elif kind == "choice":
-                lines.append(f"  [button] {text} [button_]")
-            else:
-                lines.append(f"  [clicked button] {text} [clicked button_]")
-                said.append(f"You have clicked {text}.")
-        return "\n".join([*reversed(said), *lines, ""])
+
+def _line(node: Node) -> str:
+    text, kind = node
+    if kind == "text":
+        return text
+    if kind == "button":
+        return f"[button] {text} [button_]"
+    if kind == "choice":
+        return f"  [button] {text} [button_]"
+    if kind == "link":
+        return f"\n[button] {text} [button_]"
+    return f"\n[clicked button] {text} [clicked button_]"
 
 
 def _joined(nodes: Iterator[Node]) -> str:
     return _GAP.join([node.text.strip() for node in nodes if node.text])
 
 
-def _chosen(choice: Choice) -> bool:
-    return choice.chosen
+def _nodes(view: View) -> Iterator[Node]:
+    """Return the texts of any page but a product's, in order, without empty ones."""
+    return (node for node in _all_nodes(view) if node.text)
 
 
-def _nodes(view: View, clicked: Callable[[Choice], bool] = _chosen) -> Iterator[Node]:
-    """Return the texts of a page in order; empty ones show nowhere."""
+def _all_nodes(view: View) -> Iterator[Node]:
     if view.page == "done":
         yield from _receipt(view)
         return
@@ -160,14 +188,8 @@ def _nodes(view: View, clicked: Callable[[Choice], bool] = _chosen) -> Iterator[
     yield Node("Back to Search", "button")
     if view.page == "results":
         yield from _results(view)
-    elif view.page == "item":
-        yield from _item(view, clicked)
     else:
-        yield Node("< Prev", "button")
-        # A space stands before each of several texts, so that an empty one still shows.
-        lead = "" if view.sub == "Description" else " "
-        yield from [Node(lead + line) for line in view.lines]
-        yield from map(Node, view.facts)
+        yield from _sub(view)
 
 
 def _results(view: View) -> Iterator[Node]:
@@ -182,12 +204,20 @@ def _results(view: View) -> Iterator[Node]:
         yield Node(card.price_tag)
 
 
-def _item(view: View, clicked: Callable[[Choice], bool], say: bool = False) -> Iterator[Node]:
+def _sub(view: View) -> Iterator[Node]:
+    yield Node("< Prev", "button")
+    # A space stands before each of several texts, so that an empty one still shows.
+    lead = "" if view.sub == "Description" else " "
+    yield from [Node(lead + line) for line in view.lines]
+    yield from map(Node, view.facts)
+
+
+def _item(view: View, say: bool = False) -> Iterator[Node]:
     yield Node("< Prev", "button")
     for group in view.groups:
         yield Node(group.name + _mark(group) if say else group.name)
         for choice in group.choices:
-            yield Node(choice.label, "clicked choice" if clicked(choice) else "choice")
+            yield Node(choice.label, "choice")
     if view.product is not None:
         yield Node(view.product.title)
         yield Node(f"Price: {view.product.price_tag}")

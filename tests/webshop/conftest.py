@@ -51,3 +51,79 @@ def recorded(parity: Path) -> Callable[[str], list[Any]]:
         return loaded
 
     return read
+
+
+@pytest.fixture(scope="session")
+def odd_shop(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    """Return a catalog "odd": 23 mugs for paging, and a shirt whose option values collide.
+
+    Row 0 is the shirt, row 1 a lamp with a price range, without texts or options; rows 2 to 24
+    are mugs.
+    """
+
+    def record(asin: str, name: str, **more: Any) -> dict[str, Any]:
+        made = {
+            "asin": asin,
+            "name": name,
+            "full_description": "",
+            "pricing": "$12.50",
+            "images": ["https://example.org/a.jpg"],
+            "product_category": "Home \u203a Kitchen \u203a Mugs",
+            "small_description": ["holds tea ", "", " for <b>two</b> & more"],
+            "customization_options": "",
+            "category": "garden",
+            "query": "Mugs",
+        }
+        return {**made, **more}
+
+    def options(**groups: list[str] | None) -> dict[str, Any]:
+        return {
+            name: None if values is None else [{"value": value} for value in values]
+            for name, values in groups.items()
+        }
+
+    shirt = record(
+        "B000000001",
+        "Plain <Shirt> & 'Tie'",
+        full_description="Worn\nsoft. ",
+        category="fashion wear",
+        query="shirts",
+        product_category="Clothing \u203a Men",
+        customization_options={
+            **options(Color=["Red", "Buy Now", 'Say "Hi"', "Bl\u00e5"], Nothing=None),
+            **options(Size=["Red", "Large [tall]", "two\nlines", " "]),
+        },
+    )
+    lamp = record("B000000002", "", pricing="$5 to $1,005.00", small_description=[], query="lamps")
+    mugs = [record(f"C{at:09}", f"Tall mug number {at}") for at in range(23)]
+    attributes: dict[str, Any] = {
+        item["asin"]: {"attributes": ["easy clean"]} for item in (shirt, *mugs)
+    }
+    attributes["B000000001"] |= {
+        "instruction": "Find me easy clean shirts",
+        "instruction_attributes": ["easy clean"],
+    }
+    attributes["B000000002"] = {
+        "attributes": ["long lasting"],
+        "instruction": "Find me long lasting lamps",
+        "instruction_attributes": ["long lasting"],
+    }
+    human = {
+        "C000000004": [
+            {
+                "asin": "C000000004",
+                "instruction": "a tall mug.",
+                "instruction_attributes": ["easy clean"],
+                "instruction_options": [],
+            }
+        ]
+    }
+    folder = tmp_path_factory.mktemp("odd")
+    for name, value in (
+        ("items_shuffle.json", [shirt, lamp, *mugs]),
+        ("items_ins_v2.json", attributes),
+        ("items_human_ins.json", human),
+    ):
+        (folder / name).write_text(json.dumps(value))
+    made = compile_catalog(folder, folder / "made", name="odd", nouns="heuristic")
+    return Catalog.open(made)
