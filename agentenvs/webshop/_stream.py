@@ -118,8 +118,8 @@ class _Reader:
             except (RecursionError, ValueError) as error:
                 raise self.error(f"An entry that cannot be read ({error})") from error
             else:
-                # A number at the very end of what was read may go on.
-                if end < len(self._text) or self._ended:
+                # A number may go on behind what was read: `1` may be the start of `1e+5`.
+                if self._ended or len(self._text) - end >= len("e+5"):
                     self._at = end
                     return value
             if self._ended:
@@ -127,6 +127,7 @@ class _Reader:
             if len(self._text) - self._at > MAX_ENTRY:
                 what = problem or "no end"
                 raise self.error(f"Malformed JSON, or an entry too long ({what})", at)
+            self._more()
             while len(self._text) - self._at < wanted and not self._ended:
                 self._more()
             wanted = 2 * max(wanted, len(self._text) - self._at)

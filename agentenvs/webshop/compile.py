@@ -15,7 +15,7 @@ from typing import Any
 from agentenvs.errors import BadArgument, SourceError, SourceMissing
 from agentenvs.sources import Progress
 from agentenvs.webshop._build import Build
-from agentenvs.webshop.catalog import FORMAT, META, VERSION, read_meta
+from agentenvs.webshop.catalog import FORMAT, META, VERSION, Catalog
 from agentenvs.webshop.nouns import Tagger, heuristic_tagger, tagger_of
 from agentenvs.webshop.official import OfficialFiles
 
@@ -147,14 +147,14 @@ def _holds(target: Path, digest: str, name: str) -> bool:
     if not any(target.iterdir()):
         return False
     try:
-        meta = read_meta(target)
+        found = Catalog.open(target)
     except SourceMissing as error:
         raise BadArgument(
             f"{target} holds other things than a catalog and is left alone: name another folder."
         ) from error
     except SourceError:
         return False
-    return bool(meta.get("digest") == digest and meta.get("name") == name)
+    return found.digest == digest and found.name == name
 
 
 def _place(built: Path, target: Path, temporary: Path, digest: str, name: str) -> None:

@@ -127,3 +127,97 @@ def odd_shop(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
         (folder / name).write_text(json.dumps(value))
     made = compile_catalog(folder, folder / "made", name="odd", nouns="heuristic")
     return Catalog.open(made)
+
+
+@pytest.fixture(scope="session")
+def small_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with official files of a few products of our own making."""
+    folder = tmp_path_factory.mktemp("small-shop")
+
+    def values(*texts: str) -> list[dict[str, str]]:
+        return [{"value": text} for text in texts]
+
+    def product(asin: str, name: str, **fields: Any) -> dict[str, Any]:
+        return {
+            "asin": asin,
+            "name": name,
+            "full_description": f"All about the {name}.",
+            "pricing": "$15.00",
+            "images": ["https://example.org/p.jpg"],
+            "product_category": "Home \u203a Kitchen \u203a Kettles",
+            "small_description": ["Boils water ", "Pours well "],
+            "customization_options": "",
+            "category": "garden",
+            "query": "Kettles",
+            **fields,
+        }
+
+    products = [
+        product(
+            "B000000009",
+            "Red Tin Kettle",
+            customization_options={"Size": values("S", "M"), "Color": values("Red", "Blue", "Tan")},
+        ),
+        product("B000000001", "Copper Kettle", pricing="$20.00 - $35.00"),
+        product("nan", "No Kettle"),
+        product("B000000005", "Linen Shirt", category="fashion", query="shirts", pricing="$985"),
+        product("B000000005", "Second Shirt"),
+        product("B000000003", "Wool Shirt", category="fashion", query="shirts", images=[]),
+        product("B000000002", "Silk Scarf", category="fashion", query="scarves", pricing="$975"),
+        product("B000000004", "Oak Bowl", pricing=""),
+    ]
+    attributes = {
+        "B000000009": {
+            "attributes": ["heat proof", "easy grip"],
+            "instruction": "Find me heat proof kettles with easy grip",
+            "instruction_attributes": ["heat proof", "easy grip"],
+        },
+        "B000000001": {
+            "attributes": ["heat proof"],
+            "instruction": "Find me heat proof kettles",
+            "instruction_attributes": ["heat proof"],
+        },
+        "B000000005": {
+            "attributes": ["easy care"],
+            "instruction": "Find me easy care shirts",
+            "instruction_attributes": ["easy care"],
+        },
+        "B000000002": {"attributes": []},
+    }
+    human = {
+        "B000000005": [
+            {
+                "instruction": "a shirt that is easy to wash.",
+                "instruction_attributes": ["easy care"],
+                "instruction_options": ["white"],
+            },
+            {"instruction": "no use", "instruction_attributes": [], "instruction_options": []},
+        ],
+        "B000000001": [
+            {
+                "instruction": "...a kettle",
+                "instruction_attributes": ["heat proof"],
+                "instruction_options": [],
+            },
+            {
+                "instruction": "another kettle",
+                "instruction_attributes": ["heat proof"],
+                "instruction_options": [],
+            },
+        ],
+        "B0UNKNOWN1": [],
+    }
+    for name, content in (
+        ("items_shuffle", products),
+        ("items_ins_v2", attributes),
+        ("items_human_ins", human),
+    ):
+        (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small_catalog(small_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    """Return the catalog of `small_shop`, its nouns found by the heuristic."""
+    folder = tmp_path_factory.mktemp("small-catalog") / "small"
+    return Catalog.open(compile_catalog(small_shop, folder, name="small", nouns="heuristic"))
