@@ -17,7 +17,7 @@ from agentenvs.webshop.locate import open_catalog
 from agentenvs.webshop.pages import PAGE_SIZE
 from agentenvs.webshop.records import Goal, Product
 from agentenvs.webshop.reward import option_hits
-from agentenvs.webshop.sets import parse_task
+from agentenvs.webshop.tasks import parse_task, task_ids
 
 __all__ = ["gold_actions"]
 
@@ -44,7 +44,7 @@ def gold_actions(task: str, *, catalog: str | PathLike[str] | Catalog | None = N
         SourceError: the catalog cannot be had.
     """
     shop = open_catalog(catalog, [task])
-    _, kind, index = parse_task(task)
+    _, kind, index = parse_task(task_ids([task], catalog=shop)[0])
     goals = shop.goals(kind)
     goal, row = goals.goal(index), goals.row(index)
     product = shop.product(row)
