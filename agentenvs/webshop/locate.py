@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import hashlib
 import importlib.resources
@@ -9,11 +10,11 @@ import importlib.util
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agentenvs import sources
-from agentenvs.errors import BadArgument, SourceMissing, UnknownName, did_you_mean
+from agentenvs.errors import BadArgument, SourceError, SourceMissing, UnknownName
 from agentenvs.webshop.catalog import META, VERSION, Catalog
 from agentenvs.webshop.official import OfficialFiles
 from agentenvs.webshop.sets import home_of
@@ -25,6 +26,8 @@ NAMES = ("mini", "1k", "full")
 _SOURCES = {"1k": "webshop-1k", "full": "webshop-full"}
 #: larger sources are fetched only when asked for by `agentenvs data pull`
 _FETCH_ON_USE = 100_000_000
+#: bytes of products
+_WORTH_TELLING = 2_000_000
 _UNSAFE = re.compile(r"[^a-z0-9._-]+")
 
 
@@ -85,7 +88,13 @@ def _opened(folder: str, changed: int) -> Catalog:
 
 def _open(folder: Path) -> Catalog:
     # The time of its last file takes a catalog that was compiled anew for another one.
-    return _opened(str(folder), (folder / META).stat().st_mtime_ns)
+    changed = (folder / META).stat().st_mtime_ns
+    try:
+        return _opened(str(folder), changed)
+    except SourceError as error:
+        if folder.is_relative_to(sources.cache_folder()):
+            raise SourceError(f"{error}\nRemove {folder} to have it compiled again.") from error
+        raise
 
 
 def _at(path: Path) -> Path:
@@ -93,12 +102,17 @@ def _at(path: Path) -> Path:
         return path
     if not path.exists():
         raise SourceMissing(
-            f"There is no catalog at {path}.{did_you_mean(path.name, NAMES)} A catalog is named "
-            "by one of these, or by a folder that holds a compiled catalog or official files."
+            f"There is no catalog at {path}: expected {', '.join(map(repr, NAMES))}, or a folder "
+            f"with a compiled catalog or official files.{_close(path.name)}"
         )
     files = OfficialFiles.find(path)
     hashes = _hashes(files)
     return _compiled(_name(files, hashes), files, hashes)
+
+
+def _close(name: str) -> str:
+    close = difflib.get_close_matches(name, NAMES, n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def _named(name: str) -> Path:
@@ -147,16 +161,19 @@ def _pinned(form: sources.Source) -> dict[str, str]:
 
 
 def _name(files: OfficialFiles, hashes: Mapping[str, str]) -> str:
+    for name, known in _known():
+        if all(hashes.get(role) == known[role] for role in ("products", "attributes")):
+            return name
+    safe = _UNSAFE.sub("-", files.products.parent.name.lower()).strip("-._")[:60] or "catalog"
+    return f"own-{safe}" if safe in NAMES else safe
+
+
+def _known() -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the catalogs that have names of their own, with the hashes of their files."""
     for name, source in _SOURCES.items():
         for form in sources.source(source).forms:
-            pinned = _pinned(form)
-            if all(hashes.get(role) == pinned[role] for role in ("products", "attributes")):
-                return name
-    folder = files.products.parent
-    if folder == _bundled():
-        return "mini"
-    safe = _UNSAFE.sub("-", folder.name.lower()).strip("-._")[:60] or "catalog"
-    return f"own-{safe}" if safe in NAMES else safe
+            yield name, _pinned(form)
+    yield "mini", _hashes(OfficialFiles.find(_bundled()))
 
 
 def _place(name: str, hashes: Mapping[str, str], nouns: str) -> Path:
@@ -185,7 +202,10 @@ def _compiled(name: str, files: OfficialFiles, hashes: Mapping[str, str]) -> Pat
 
     nouns = "given" if given else "spacy" if _has_spacy() else "heuristic"
     place = _place(name, hashes, nouns)
-    with sources.console_progress("share") as progress:
+    with sources.console_progress("share") as bar:
+        # What is made in a blink of an eye needs no words.
+        loud = files.products.stat().st_size >= _WORTH_TELLING
+        progress: sources.Progress = bar if loud else _silent
         waiting = f"Waiting for another process that compiles the catalog {name}"
         desk = place.parent / "desk" / place.name
         with sources.working_folder(desk, lambda: progress(0, 0, waiting)) as temporary:
@@ -200,6 +220,10 @@ def _compiled(name: str, files: OfficialFiles, hashes: Mapping[str, str]) -> Pat
                 )
                 os.replace(fresh, place)
     return place
+
+
+def _silent(done: int, total: int, text: str) -> None:
+    pass
 
 
 def _has_spacy() -> bool:
