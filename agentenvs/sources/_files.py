@@ -36,7 +36,7 @@ class Files:
     Attributes:
         ids: (name of the file, its id at the first place) pairs.
         places: templates of addresses with `{id}` and `{name}`, tried in order.
-        pause: seconds before a broken connection is tried again; twice as many before the try after.
+        pause: seconds before a broken connection is tried again, doubled while nothing comes.
         timeout: seconds without a byte after which a connection counts as broken.
     """
 
