@@ -19,6 +19,7 @@ from agentenvs.webshop._store import Blob, Groups, load_array
 from agentenvs.webshop.bm25 import Index
 from agentenvs.webshop.goals import Goals, Kind, Wishes
 from agentenvs.webshop.nouns import Tagger, tagger_of
+from agentenvs.webshop.official import LONGEST_ASIN
 from agentenvs.webshop.records import Product
 
 __all__ = ["FORMAT", "META", "VERSION", "Catalog", "read_meta"]
@@ -33,6 +34,7 @@ _PRODUCTS_KEPT = 2048
 _CARDS_KEPT = 16384
 _ROWS_KEPT = 16384
 _SEARCHES_KEPT = 1024
+_LONGEST_KEPT = 1000
 
 
 def read_meta(folder: Path) -> dict[str, Any]:
@@ -98,6 +100,7 @@ class Catalog(Shared):
         self._index = Index.open(folder / "index", index)
         self._tagger: Tagger | None = None
         self._lock = threading.RLock()
+        self._tagging = threading.Lock()
         self._memo: dict[Hashable, Any] = {}
         # Caches belong to the object, so that they go with it.
         self._entries = lru_cache(_PRODUCTS_KEPT)(self._read_entry)
@@ -131,7 +134,8 @@ class Catalog(Shared):
 
     def row(self, asin: str) -> int:
         """Return the row of `asin`, -1 where there is no such product."""
-        return self._row(asin)
+        # Nothing longer is kept, so that long texts cannot fill the memory.
+        return self._row(asin) if len(asin) <= LONGEST_ASIN else -1
 
     def asin(self, row: int) -> str:
         """Return the asin of a row."""
@@ -173,6 +177,8 @@ class Catalog(Shared):
 
     def top(self, query: str, k: int) -> list[int]:
         """Return the rows of the `k` best hits, best first."""
+        if len(query) > _LONGEST_KEPT:
+            return list(self._search(query, k))
         return list(self._hits(query, k))
 
     def in_category(self, text: str) -> list[int]:
@@ -210,7 +216,7 @@ class Catalog(Shared):
         They are found as the catalog's were, if that tagger is installed; where the catalog
         was given its nouns, by the best tagger that is.
         """
-        with self._lock:
+        with self._tagging:
             if self._tagger is None:
                 self._tagger = tagger_of("heuristic" if self._kind == "heuristic" else "auto")
             return next(iter(self._tagger.nouns([name])))

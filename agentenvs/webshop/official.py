@@ -16,10 +16,20 @@ from agentenvs.errors import BadArgument, SourceMissing
 from agentenvs.webshop._stream import OnBytes, array
 from agentenvs.webshop.records import Product
 
-__all__ = ["NO_ATTRIBUTES", "OfficialFiles", "Rejected", "clean", "plain", "read_products"]
+__all__ = [
+    "LONGEST_ASIN",
+    "NO_ATTRIBUTES",
+    "OfficialFiles",
+    "Rejected",
+    "clean",
+    "plain",
+    "read_products",
+]
 
 #: what a product without a record in the attribute file has
 NO_ATTRIBUTES = ("DUMMY_ATTR",)
+#: a record with a longer asin makes no product
+LONGEST_ASIN = 10
 _NO_PRICE = 100.0
 _PRODUCTS = "items_shuffle"
 _ATTRIBUTES = "items_ins_v2"
@@ -159,7 +169,7 @@ def _clean(record: object) -> Product:
     asin = record.get("asin")
     if not isinstance(asin, str) or not asin:
         raise _Unfit("no asin")
-    if asin == "nan" or len(asin) > 10:
+    if asin == "nan" or len(asin) > LONGEST_ASIN:
         raise _Unfit("asin is 'nan' or longer than ten characters")
     if not asin.isprintable():
         raise _Unfit("asin with unprintable characters")

@@ -130,6 +130,13 @@ class TestSearch:
         assert len(small_catalog.top("kettle", 1)) == 1
         assert small_catalog.top("zebra", 5) == []
 
+    def test_long_queries_are_answered_but_not_kept(self, small_catalog: Catalog) -> None:
+        catalog = Catalog.open(small_catalog.folder)
+        assert catalog.top("copper kettle " * 5000, 5)[0] == 1
+        assert catalog._hits.cache_info().currsize == 0
+        assert catalog.row("x" * 100_000) == -1
+        assert catalog._row.cache_info().currsize == 0
+
     def test_answers_are_the_callers_own(self, small_catalog: Catalog) -> None:
         small_catalog.top("kettle", 5).clear()
         assert small_catalog.top("kettle", 5)
