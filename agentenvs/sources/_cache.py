@@ -16,9 +16,9 @@ from typing import BinaryIO
 
 from agentenvs.errors import SourceError
 from agentenvs.sources._home import cache_folder
-from agentenvs.sources._manifest import Source
 from agentenvs.sources._plain import take
 from agentenvs.sources._progress import Progress, quiet
+from agentenvs.sources._source import Source
 from agentenvs.sources._stamps import remember, stream_sha256
 from agentenvs.sources._tree import Tree, mismatch, problems_of
 

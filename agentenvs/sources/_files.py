@@ -10,18 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentenvs.errors import SourceError, SourceMismatch, SourceMissing
-from agentenvs.sources._http import DroppedError, RefusedError, append
 from agentenvs.sources._stamps import stream_sha256
 
 if TYPE_CHECKING:
-    from agentenvs.sources._manifest import NeededFile, Source
+    from collections.abc import Callable
+
     from agentenvs.sources._progress import Progress
+    from agentenvs.sources._source import NeededFile, Source
 
 __all__ = ["DRIVE", "MIRROR", "Files"]
 
 DRIVE = "https://drive.usercontent.google.com/download?id={id}&export=download&confirm=t"
 MIRROR = "https://huggingface.co/datasets/YWZBrandon/webshop-data/resolve/main/{name}"
+#: connections in a row that bring nothing, and connections at all, to one address
 _TRIES = 3
+_CONNECTIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,8 @@ class Files:
     def _fetch_one(
         self, source: Source, file: NeededFile, folder: Path, done: int, progress: Progress
     ) -> None:
+        from agentenvs.sources._http import DroppedError, RefusedError
+
         part = folder / f"{file.path}.part"
         failures: list[str] = []
         mismatches = 0
@@ -112,27 +117,23 @@ class Files:
         reasons = "\n".join(f"  {failure}" for failure in failures)
         raise kind(f"{file.path} could not be had from any address:\n{reasons}")
 
-    def _fill(self, address: str, part: Path, size: int, told: _Told) -> None:
+    def _fill(self, address: str, part: Path, size: int, told: Callable[[int], None]) -> None:
         """Fetch until the file has `size` bytes, again as long as each try brings some."""
+        from agentenvs.sources._http import DroppedError, append
+
         idle = 0
-        while True:
+        for left in reversed(range(_CONNECTIONS)):
             before = part.stat().st_size if part.exists() else 0
             try:
                 append(address, part, size, self.timeout, told)
             except DroppedError:
                 gained = part.exists() and part.stat().st_size > before
                 idle = 0 if gained else idle + 1
-                if idle >= _TRIES:
+                if idle >= _TRIES or not left:
                     raise
                 time.sleep(min(self.pause * 2 ** max(idle - 1, 0), 30.0))
             else:
                 return
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    _Told = Callable[[int], None]
 
 
 def _is_whole(path: Path, file: NeededFile) -> bool:

@@ -1,48 +1,22 @@
-"""Finding a source, fetching it where it is missing, and saying how things stand."""
+"""Finding a source, and fetching or importing it where it is missing."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from agentenvs.errors import BadArgument, SourceMismatch, SourceMissing
+from agentenvs.errors import BadArgument, SourceMissing
 from agentenvs.sources._cache import cached, keep, partial_folder, workspace
-from agentenvs.sources._manifest import SOURCES, Source, members, source
+from agentenvs.sources._manifest import members, source
 from agentenvs.sources._plain import size_problems
 from agentenvs.sources._progress import Progress, console_progress, quiet
+from agentenvs.sources._source import Source
 from agentenvs.sources._stamps import stream_sha256
 from agentenvs.sources._tree import Tree, locate, mismatch, problems_of
 
-__all__ = ["Status", "import_", "open_source", "pull", "status", "verify"]
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """How one source stands on this machine.
-
-    Attributes:
-        name: the source's name.
-        version: the version of the copy in use, a variant's too; else the pinned one.
-        licence: SPDX identifier, or what the owners state.
-        size: bytes of that version.
-        title: what it is, one line.
-        found: where the copy in use was found.
-        path: that copy; None where it is missing.
-        notes: what was passed over, or what is wrong, in words.
-    """
-
-    name: str
-    version: str
-    licence: str
-    size: int
-    title: str
-    found: Literal["env", "installed", "cache", "missing"]
-    path: Path | None
-    notes: tuple[str, ...]
+__all__ = ["import_", "look", "missing", "open_source", "pull", "wrong_hash"]
 
 
 def open_source(name: str, fetch: bool = True, progress: Progress | None = None) -> Tree:
@@ -73,11 +47,11 @@ def open_source(name: str, fetch: bool = True, progress: Progress | None = None)
         9118
     """
     entry = source(name)
-    tree, notes = _look(entry)
+    tree, notes = look(entry)
     if tree is not None:
         return tree
     if not fetch:
-        raise _missing(entry, "was not found", notes)
+        raise missing(entry, "was not found", notes)
     if progress is not None:
         return _pull(entry, progress, notes)
     with console_progress() as bar:
@@ -147,63 +121,13 @@ def _present(family: tuple[Source, ...], path: Path) -> tuple[Source, ...]:
     return found
 
 
-def verify(name: str, progress: Progress | None = None) -> list[str]:
-    """Check the copy in use and the cached ones anew, whole; return what is wrong, in words.
-
-    An empty list means that `open_source(name, fetch=False)` works.
-
-    Args:
-        name: one of `names()`.
-        progress: is told how it goes; default nobody.
+def look(entry: Source, progress: Progress = quiet) -> tuple[Tree | None, tuple[str, ...]]:
+    """Return the copy in use, None where there is none, and what was passed over, in words.
 
     Raises:
-        UnknownName: there is no such source.
+        SourceMissing: the variable points at nothing of the kind.
+        SourceMismatch: it points at other content.
     """
-    told = progress or quiet
-    entry = source(name)
-    problems: list[str] = []
-    for form in entry.forms:
-        for copy in cached(form):
-            wrong = problems_of(copy, form, told, anew=True)
-            if not wrong and not form.plain and copy.name == form.filename:
-                wrong = _wrong_hash(form, copy)
-            if wrong:
-                problems.append(str(mismatch(form, copy, wrong)))
-    try:
-        tree, notes = _look(entry, told)
-    except (SourceMissing, SourceMismatch) as error:
-        problems.append(str(error))
-    else:
-        if tree is None and not problems:
-            problems.append(str(_missing(entry, "was not found", notes)))
-        elif tree is not None and tree.origin != "cache" and tree.source.plain:
-            wrong = problems_of(tree.path, tree.source, told, anew=True)
-            if wrong:
-                problems.append(str(mismatch(tree.source, tree.path, wrong)))
-    return problems
-
-
-def status(name: str | None = None, progress: Progress | None = None) -> list[Status]:
-    """Return how every source, or the one named, stands on this machine; nothing is fetched."""
-    entries = tuple(SOURCES.values()) if name is None else (source(name),)
-    return [_status(entry, progress or quiet) for entry in entries]
-
-
-def _status(entry: Source, progress: Progress) -> Status:
-    found: Literal["env", "installed", "cache", "missing"] = "missing"
-    path = None
-    try:
-        tree, notes = _look(entry, progress)
-    except (SourceMissing, SourceMismatch) as error:
-        notes = (str(error),)
-    else:
-        if tree is not None:
-            found, path, entry = tree.origin, tree.path, tree.source
-    facts = (entry.name, entry.version, entry.licence, entry.size, entry.title)
-    return Status(*facts, found, path, notes)
-
-
-def _look(entry: Source, progress: Progress = quiet) -> tuple[Tree | None, tuple[str, ...]]:
     named = os.environ.get(entry.variable)
     if named:
         label = f"{entry.variable}={named}"
@@ -278,11 +202,11 @@ def _pull(entry: Source, progress: Progress, notes: tuple[str, ...] = ()) -> Tre
 
 def _fetched(entry: Source, progress: Progress, notes: tuple[str, ...]) -> Path:
     if os.environ.get("AGENTENVS_OFFLINE", "0").lower() not in ("", "0", "false", "no"):
-        raise _missing(
+        raise missing(
             entry, "is not in the cache, and AGENTENVS_OFFLINE forbids fetching it", notes
         )
     if entry.way is None:
-        raise _missing(entry, "cannot be fetched", notes)
+        raise missing(entry, "cannot be fetched", notes)
     waiting = f"Waiting for another process that is fetching {entry.title}"
     with workspace(entry, lambda: progress(0, 0, waiting)) as temporary:
         whole = _whole_copy(entry, progress)
@@ -292,8 +216,8 @@ def _fetched(entry: Source, progress: Progress, notes: tuple[str, ...]) -> Path:
         try:
             found = entry.way.fetch(entry, folder, progress)
         except SourceMissing as error:
-            raise _missing(entry, "could not be fetched", (*notes, str(error))) from error
-        wrong = _wrong_hash(entry, found) if found.is_file() else []
+            raise missing(entry, "could not be fetched", (*notes, str(error))) from error
+        wrong = wrong_hash(entry, found) if found.is_file() else []
         if wrong:
             raise mismatch(entry, found, wrong)
         return keep(entry, found, temporary, progress)
@@ -304,12 +228,14 @@ def _whole_copy(entry: Source, progress: Progress) -> Path | None:
     return next(copies, None)
 
 
-def _wrong_hash(entry: Source, path: Path) -> list[str]:
+def wrong_hash(entry: Source, path: Path) -> list[str]:
+    """Return how an archive's hash differs from the pinned one, [] if it does not."""
     found = stream_sha256(path)
     return [] if found == entry.sha256 else [f"expected sha256 {entry.sha256}, found {found}"]
 
 
-def _missing(entry: Source, what: str, notes: tuple[str, ...] = ()) -> SourceMissing:
+def missing(entry: Source, what: str, notes: tuple[str, ...] = ()) -> SourceMissing:
+    """Return the error that says what cannot be had, why, and what can be done."""
     said = "".join(f"{note}\n" for note in notes)
     name = entry.name
     fetch = f"To fetch it ({entry.size / 1e6:,.1f} MB): agentenvs data pull {name}\n"

@@ -9,8 +9,8 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from agentenvs.sources._manifest import NeededFile, Source
 from agentenvs.sources._progress import Progress
+from agentenvs.sources._source import NeededFile, Source
 from agentenvs.sources._stamps import file_digest
 
 __all__ = ["locate", "problems_of", "size_problems", "take"]

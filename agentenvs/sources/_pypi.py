@@ -15,8 +15,8 @@ from agentenvs.errors import SourceMismatch, SourceMissing
 from agentenvs.sources._process import run
 
 if TYPE_CHECKING:
-    from agentenvs.sources._manifest import Source
     from agentenvs.sources._progress import Progress
+    from agentenvs.sources._source import Source
 
 __all__ = ["PyPIWheel"]
 

@@ -23,8 +23,8 @@ from agentenvs.errors import (
     did_you_mean,
 )
 from agentenvs.sources import _plain
-from agentenvs.sources._manifest import NeededFile, Source
 from agentenvs.sources._progress import Progress, quiet
+from agentenvs.sources._source import NeededFile, Source
 
 __all__ = ["Origin", "Tree", "locate", "mismatch", "problems_of"]
 

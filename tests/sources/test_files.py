@@ -19,6 +19,7 @@ import pytest
 
 from agentenvs import sources
 from agentenvs.errors import SourceError, SourceMismatch, SourceMissing
+from agentenvs.sources import _files as files
 from agentenvs.sources import _http as http
 from agentenvs.sources import _manifest as manifest
 
@@ -316,6 +317,16 @@ def test_a_slow_server_is_given_up(
     monkeypatch.setattr(http, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
     with pytest.raises(http.DroppedError, match="slower than 20 kB/s"):
         http.append(f"{web.base}/good/big.json", tmp_path / "part", len(BIG), 5.0, print)
+
+
+def test_connections_to_one_address_are_bounded(
+    reach: Any, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_CONNECTIONS", 3)
+    reach("drops")
+    with pytest.raises(SourceMissing, match="broke off after 300,000 of 512,000 bytes"):
+        sources.pull("plain")
+    assert len(web.seen) == 3
 
 
 def test_a_full_disk_is_said_before_anything_is_fetched(

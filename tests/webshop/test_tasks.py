@@ -181,10 +181,24 @@ def test_a_task_of_missing_data_says_how_to_get_it(no_data: None) -> None:
 
 
 @pytest.mark.parametrize(
-    "task", ["", "mini", "mini/human", "mini/human/", "mini/human/-1", "mini/human/1 ",
-             "mini/human/\u0661", "/human/1", "../human/1", "a/b/human/1", "mini/Human/1", "M/human/1",
-             "mini/human/1\n", "mini/human/1234567890"],
-)  # fmt: skip
+    "task",
+    [
+        "",
+        "mini",
+        "mini/human",
+        "mini/human/",
+        "mini/human/-1",
+        "mini/human/1 ",
+        "mini/human/\u0661",
+        "/human/1",
+        "../human/1",
+        "a/b/human/1",
+        "mini/Human/1",
+        "M/human/1",
+        "mini/human/1\n",
+        "mini/human/1234567890",
+    ],
+)
 def test_other_forms_are_no_ids(task: str) -> None:
     with pytest.raises(UnknownName, match="looks like"):
         parse_task(task)
