@@ -7,15 +7,17 @@ Long tokens: Lucene's scanner sees 255 UTF-16 units at a time, so that a longer 
 falls into pieces. That is reproduced here from the rules of its grammar (`%buffer 255`; a
 full buffer reads as the end of the text); the recorded streams hold no such token.
 
-Letters and digits are those of the installed `regex`, which knows newer characters than the
-original's Lucene; the sets that Unicode has changed since are written out.
+Behind a Hebrew letter's quotation mark the annex holds, from which Lucene's grammar departs in
+corners. Letters and digits are those of the installed `regex`, which knows newer characters
+than the original's Lucene; the sets that Unicode has changed since are written out.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import accumulate, groupby
 
 import regex
 
@@ -80,11 +82,13 @@ _PICTURE = (
 
 def _full() -> str:
     extend = f"{_EXTEND}*+"
-    plain = rf"[{_EXTEND}--[\ufe0e\ufe0f]]*"
+    # Longer runs would not fit the window.
+    plain = rf"[{_EXTEND}--[\ufe0e\ufe0f]]{{0,{WINDOW - 1}}}"
     skin = r"[\U0001f3fb-\U0001f3ff]"
+    joined = rf"\u200d{{0,{WINDOW - 1}}}+"
     picture = (
-        rf"\u200d*(?:{_PICTURE}{plain}(?:{skin}{plain})?\ufe0f?|\p{{Emoji_Modifier_Base}}{plain}"
-        rf"{skin}{plain})|{skin}{plain}"
+        rf"{joined}(?:{_PICTURE}{plain}(?:{skin}{plain})?\ufe0f?"
+        rf"|\p{{Emoji_Modifier_Base}}{plain}{skin}{plain})|{skin}{plain}"
     )
     dots = r".\u2018\u2019\u2024\ufe52\uff07\uff0e'"
     words = _words(
@@ -114,6 +118,8 @@ def _full() -> str:
 
 _ASCII = re.compile(_words("[a-z]", "[0-9]", "_", "[:.']", "[,;.']", ""))
 _FULL = regex.compile(_full(), regex.V1)
+#: what begins no token, where none begins
+_IDLE = regex.compile(rf"[{_EXTEND}--\u200d]++|\u200d++(?!{_PICTURE})", regex.V1)
 _JOINS = regex.compile(rf"(?:\p{{WB=ExtendNumLet}}{_EXTEND}*+)++", regex.V1)
 
 
@@ -175,36 +181,25 @@ def _term(word: str) -> str:
 
 def _pieces(word: str) -> Iterator[str]:
     """Yield what the scanner's window makes of a word."""
-    if len(word) <= _SURE or _units(word) <= WINDOW:
+    if len(word) <= _SURE or sum(map(_width, word)) <= WINDOW:
         yield word
         return
-    lead = _JOINS.match(word)
-    first = lead.end() if lead else 0
-    if first == len(word):
-        return
-    # From an earlier joiner the window would show nothing but joiners.
-    at = max(0, first - WINDOW + 1)
+    at = 0
+    units = list(accumulate(map(_width, word)))
     while at < len(word):
-        end = _window_end(word, at)
-        found = _FULL.match(word, at, end)
+        if joins := _JOINS.match(word, at):
+            if joins.end() == len(word):
+                return
+            # From an earlier joiner the window would show nothing but joiners.
+            at = max(at, joins.end() - WINDOW + 1)
+        found = _FULL.match(word, at, bisect_right(units, units[at] - _width(word[at]) + WINDOW))
         if found and not _JOINS.fullmatch(found[0]):
             yield found[0]
             at = found.end()
         else:
-            at += 1
+            idle = _IDLE.match(word, at)
+            at = idle.end() if idle else at + 1
 
 
-def _units(word: str) -> int:
-    return len(word) + sum(letter > "\uffff" for letter in word)
-
-
-def _window_end(word: str, at: int) -> int:
-    if word.isascii():
-        return at + WINDOW
-    end, room = at, WINDOW
-    while end < len(word):
-        room -= 2 if word[end] > "\uffff" else 1
-        if room < 0:
-            break
-        end += 1
-    return end
+def _width(letter: str) -> int:
+    return 2 if letter > "\uffff" else 1
