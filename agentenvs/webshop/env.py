@@ -17,12 +17,13 @@ from agentenvs.webshop import urls
 from agentenvs.webshop.actions import TOOLS, Call, read
 from agentenvs.webshop.catalog import Catalog
 from agentenvs.webshop.locate import open_catalog
-from agentenvs.webshop.pages import Shop, State
+from agentenvs.webshop.pages import Shop
 from agentenvs.webshop.records import Goal
 from agentenvs.webshop.reward import Score
 from agentenvs.webshop.sets import Kind, parse_task
 from agentenvs.webshop.tasks import all_ids, task_ids
 from agentenvs.webshop.text import RichText, Text
+from agentenvs.webshop.views import State
 
 __all__ = ["MAX_STEPS", "OBSERVATIONS", "WebShopEnv"]
 

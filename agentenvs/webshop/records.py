@@ -94,12 +94,12 @@ class Goal:
         """
         if not isinstance(record, Mapping):
             raise BadArgument(f"Expected a goal to be a dict, got {type(record)}.")
-        texts: list[str] = []
+        texts: dict[str, str] = {}
         for key in ("asin", "category", "query", "name", "product_category", "instruction_text"):
             value = record.get(key)
             if not isinstance(value, str):
                 raise BadArgument(f"Expected goal[{key!r}] to be a str, got {value!r:.80}.")
-            texts.append(value)
+            texts[key] = value
         options = record.get("goal_options")
         if isinstance(options, Mapping):
             chosen: Options | tuple[str, ...] = dict(options)
@@ -119,7 +119,7 @@ class Goal:
                     f"Expected attributes and options of a goal to be str, got {text!r:.80}."
                 )
         return cls(
-            *texts,
+            **texts,
             attributes=tuple(attributes),
             price_upper=_number(record, "price_upper", None),
             goal_options=chosen,

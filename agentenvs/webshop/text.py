@@ -9,19 +9,26 @@ from typing import Any, Literal, NamedTuple
 
 from agentenvs.core import Shared
 from agentenvs.webshop import urls
-from agentenvs.webshop.pages import Choice, Kept, OptionGroup, Shop, State, View
+from agentenvs.webshop.pages import Kept, Shop
+from agentenvs.webshop.views import Choice, OptionGroup, State, View
 
 __all__ = ["RichText", "Text"]
 
 _GAP = " [SEP] "
 #: what the original's page writes otherwise than `json.dumps`
 _IN_PAGES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "'": "\\u0027"})
+_THANKS = (
+    *("Thank you for shopping with us!", "Your code: ", "None"),
+    *(" (Paste it in your MTurk interface.)", "Purchased", "asin"),
+)
 #: the record of a purchase shows nothing of the product but its asin
 _UNTOLD = ("attrs", "None", "category", "None", "query", "None", "product category", "None")
 _GOAL = (
     *("Target", "asin", "options", "attrs", "price upper", "instuction text"),
-    *("category", "product category", "query"),
+    *("category", "product category", "query", "Goal ", "None"),
 )
+_SCORE = ("Reward", "Your score (min 0.0, max 1.0)")
+_END = ("Reward Details ", "None")
 
 
 class Node(NamedTuple):
@@ -73,7 +80,7 @@ class Text(Shared):
         elif page in ("item", "sub"):
             body = self._body(state)
         elif page == "done":
-            return _joined(_receipt(shop.view(state)))
+            return _GAP.join([text.strip() for text in _receipt(shop.view(state))])
         told = state.instruction.strip()
         gap = _GAP if state.instruction else ""
         if page == "search":
@@ -175,7 +182,7 @@ def _nodes(view: View) -> Iterator[Node]:
 
 def _all_nodes(view: View) -> Iterator[Node]:
     if view.page == "done":
-        yield from _receipt(view)
+        yield from map(Node, _receipt(view))
         return
     if view.page == "search":
         yield Node("WebShop")
@@ -233,12 +240,8 @@ def _mark(group: OptionGroup) -> str:
     return "" if chosen is None else f" (chosen: {chosen})"
 
 
-def _receipt(view: View) -> Iterator[Node]:
+def _receipt(view: View) -> list[str]:
     options = json.dumps(dict(view.options), sort_keys=True).translate(_IN_PAGES)
     asin = view.product.asin if view.product else ""
     total = view.score.total if view.score else 0.0
-    thanks = ("Thank you for shopping with us!", "Your code: ", "None")
-    yield from map(Node, (*thanks, " (Paste it in your MTurk interface.)", "Purchased", "asin"))
-    yield from map(Node, (asin, "options", options, *_UNTOLD, *_GOAL, "Goal ", "None", "Reward"))
-    score = ("Your score (min 0.0, max 1.0)", repr(total), "Reward Details ", "None")
-    yield from map(Node, score)
+    return [*_THANKS, asin, "options", options, *_UNTOLD, *_GOAL, *_SCORE, repr(total), *_END]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from agentenvs.webshop.pages import State
+from agentenvs.webshop.views import State
 
 __all__ = ["BASE", "page_named_in", "url"]
 

@@ -99,7 +99,7 @@ def test_the_receipt_escapes_marks_of_html() -> None:
     from agentenvs.webshop.text import _receipt
 
     view = View("done", "", "", options={"b": "<&>'", "a": '"'})
-    texts = [node.text for node in _receipt(view)]
+    texts = _receipt(view)
     assert '{"a": "\\"", "b": "\\u003c\\u0026\\u003e\\u0027"}' in texts
 
 
