@@ -162,8 +162,8 @@ class WebShopBrowserEnv(WebShopEnv):
         if self._window.place != wanted:
             with self._window.asked() as (site, chromium):
                 site.sessions.assign(state.session, Assigned(goal, state.keywords, state.rows))
-                chromium.open(site.url + path(wanted))
-                self._window.arrived(chromium, wanted, state)
+                shown = chromium.open(site.url + path(wanted))
+                self._window.arrived(chromium, shown, wanted, state)
 
     def _act_out(self, call: Call, before: State, after: State, goal: Goal) -> None:
         self._show(before, goal)
@@ -171,14 +171,14 @@ class WebShopBrowserEnv(WebShopEnv):
         with self._window.asked() as (site, chromium):
             site.sessions.assign(after.session, Assigned(goal, after.keywords, after.rows))
             if call.name == "click":
-                _click(chromium, call.argument.lower())
+                shown = _click(chromium, call.argument.lower(), path(Place.of(before)))
             elif len(path(wanted)) > _LONGEST or not _fits_a_field(call.argument):
-                chromium.open(site.url + path(wanted))
+                shown = chromium.open(site.url + path(wanted))
             else:
                 if before.page != "search":
                     chromium.open(site.address(before.session))
-                chromium.search(call.argument)
-            self._window.arrived(chromium, wanted, after)
+                shown = chromium.search(call.argument)
+            self._window.arrived(chromium, shown, wanted, after)
 
 
 class _Window:
@@ -220,13 +220,12 @@ class _Window:
         if self.place is None:
             self.place = place
 
-    def arrived(self, chromium: Chromium, wanted: Place, state: State) -> None:
-        """Read the page back.
+    def arrived(self, chromium: Chromium, shown: str, wanted: Place, state: State) -> None:
+        """Compare the page whose path is `shown` with the one that is wanted.
 
         Raises:
             BrowserError: it is not the page of `state`, or does not show its score.
         """
-        shown = chromium.path
         if read(shown) != wanted:
             raise BrowserError(
                 f"Expected the browser to show {path(wanted)[:300]}, got {shown[:300]}."
@@ -251,19 +250,19 @@ class _Window:
                 site.close()
 
 
-def _click(chromium: Chromium, label: str) -> None:
-    """Click what a label names; where it names several things, what the shop takes it for."""
+def _click(chromium: Chromium, label: str, here: str) -> str:
+    """Click what a label names, and return the path of the page that is shown then.
+
+    Where it names several things, the shop takes it for the first button or product, or else
+    for the last option value. A value that is chosen already leads nowhere.
+    """
     wanted = _as_shown(label)
     for element, text in chromium.texts("button.btn, a.product-link"):
         if _as_shown(text) == wanted:
-            chromium.click(element)
-            return
-    # One value under several option names stands for the last.
+            return chromium.click(element)
     for element, text in reversed(chromium.texts(".radio-toolbar label")):
         if _as_shown(text) == wanted:
-            if not chromium.is_chosen(element):
-                chromium.click(element)
-            return
+            return here if chromium.is_chosen(element) else chromium.click(element)
     raise BrowserError(f"Expected {label[:200]!r} on the page, found nothing called so.")
 
 

@@ -22,6 +22,7 @@ from agentenvs.webshop.site.sessions import Assigned, Sessions
 __all__ = ["App"]
 
 _SAMPLES = 10
+_LONGEST = 60_000
 #: what browsers ask for by themselves, and no session is called
 _UNASKED = frozenset({"/favicon.ico", "/robots.txt", "/apple-touch-icon.png"})
 
@@ -66,7 +67,8 @@ class App:
         if place.page == "search" and query:
             place = Place("results", place.session, tuple(query.lower().split(" ")), 1)
             state = self._state(place, settled)
-            if not isinstance(state, str):
+            # Many clients read no header of more than 64 KiB.
+            if not isinstance(state, str) and len(path(place)) < _LONGEST:
                 return _redirect(path(place))
         else:
             state = self._state(place, settled)

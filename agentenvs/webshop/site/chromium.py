@@ -7,11 +7,11 @@ import io
 import os
 import shutil
 import tempfile
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,11 @@ _FLAGS = (
 #: seconds that one action may take before the browser counts as failed
 _PATIENCE = 60.0
 _POLL = 0.005
+#: a mark on the page that is about to be left; the next one has none
+_MARK = "window.agentenvsLeft = true;"
+_THERE = """
+return window.agentenvsLeft === undefined && document.readyState === 'complete'
+    && document.body?.dataset.page !== undefined ? location.pathname : null;"""
 
 
 class Programs:
@@ -94,8 +99,8 @@ class Chromium:
         profile = tempfile.mkdtemp(prefix="agentenvs-chromium-")
         try:
             with _told("start"):
-                self._driver, service = _started(programs, profile)
-            self._close = weakref.finalize(self, _closed, self._driver, service, profile)
+                self._driver, self.service = _started(programs, profile)
+            self._close = weakref.finalize(self, _closed, self._driver, self.service, profile)
         except BaseException:
             shutil.rmtree(profile, ignore_errors=True)
             raise
@@ -109,31 +114,26 @@ class Chromium:
         """End the browser and remove its profile; harmless when repeated."""
         self._close()
 
-    @property
-    def path(self) -> str:
-        """The path of the page that is shown, as it stands in the address bar."""
-        with _told("tell its address"):
-            return urlsplit(self._driver.current_url).path
-
-    def open(self, address: str) -> None:
-        """Go to an address and wait for its page."""
+    def open(self, address: str) -> str:
+        """Go to an address, wait for its page, and return the path of that."""
         with _told("open a page"):
+            self._run(_MARK)
             self._driver.get(address)
-            self._settle()
+            return self._arrived()
 
-    def search(self, query: str) -> None:
-        """Type into the search field, as far as keys do, and submit."""
-        from selenium.webdriver.common.by import By
+    def search(self, query: str) -> str:
+        """Type into the search field, as far as keys do, submit, and return the new path."""
         from selenium.webdriver.common.keys import Keys
 
-        with _told("search"), self._leaving():
-            field = self._driver.find_element(By.ID, "search_input")
-            if len(query) <= 500 and all(_has_key(char) for char in query):
-                field.clear()
-                field.send_keys(query)
-            else:
-                self._driver.execute_script("arguments[0].value = arguments[1]", field, query)
-            field.send_keys(Keys.ENTER)
+        typed = len(query) <= 500 and all(_has_key(char) for char in query)
+        with _told("search"):
+            field = self._run(
+                f"{_MARK} const field = document.getElementById('search_input');"
+                "field.value = arguments[0]; return field;",
+                "" if typed else query,
+            )
+            field.send_keys((query if typed else "") + Keys.ENTER)
+            return self._arrived()
 
     def texts(self, selector: str) -> list[tuple[WebElement, str]]:
         """Return the elements that a CSS selector finds, each with its text."""
@@ -141,13 +141,12 @@ class Chromium:
         with _told("read a page"):
             return [(element, text) for element, text in self._run(script, selector)]
 
-    def click(self, element: WebElement) -> None:
-        """Click an element that leads to another page, and wait for that."""
-        with _told("click"), self._leaving():
-            self._run(
-                "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element
-            )
+    def click(self, element: WebElement) -> str:
+        """Click an element that leads to another page, and return the path of that."""
+        with _told("click"):
+            self._run(f"{_MARK} arguments[0].scrollIntoView({{block: 'center'}});", element)
             element.click()
+            return self._arrived()
 
     def is_chosen(self, label: WebElement) -> bool:
         """Return whether the option value of a label is the chosen one of its group."""
@@ -166,29 +165,33 @@ class Chromium:
     def _run(self, script: str, *arguments: Any) -> Any:
         return self._driver.execute_script(script, *arguments)
 
-    @contextmanager
-    def _leaving(self) -> Iterator[None]:
-        """Wait, after what is done within, until the old page is gone and the new one is there.
+    def _arrived(self) -> str:
+        """Wait until the marked page is gone and the next one is there, and return its path.
 
-        Selenium waits for pages that it opens, not for those that a click leads to.
+        Selenium waits for pages that it opens, and not always for those that a click leads to.
         """
-        from selenium.webdriver.common.by import By
-        from selenium.webdriver.support.expected_conditions import staleness_of
-        from selenium.webdriver.support.wait import WebDriverWait
-
-        old = self._driver.find_element(By.TAG_NAME, "html")
-        yield
-        WebDriverWait(self._driver, _PATIENCE, _POLL).until(staleness_of(old))
-        self._settle()
-
-    def _settle(self) -> None:
-        from selenium.webdriver.support.wait import WebDriverWait
-
-        ready = (
-            "return document.readyState === 'complete' && document.body !== null "
-            "&& document.body.dataset.page !== undefined"
+        from selenium.common.exceptions import (
+            InvalidSessionIdException,
+            NoSuchWindowException,
+            TimeoutException,
+            WebDriverException,
         )
-        WebDriverWait(self._driver, _PATIENCE, _POLL).until(lambda _: self._run(ready))
+
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end:
+            try:
+                path = self._run(_THERE)
+            except (InvalidSessionIdException, NoSuchWindowException):
+                raise
+            except WebDriverException as problem:
+                # A script may meet a page that is just being left.
+                if "disconnected" in str(problem) or "not reachable" in str(problem):
+                    raise
+                path = None
+            if path is not None:
+                return str(path)
+            time.sleep(_POLL)
+        raise TimeoutException(f"no page within {_PATIENCE:g} s")
 
 
 def _started(programs: Programs, profile: str) -> tuple[Remote, Service]:

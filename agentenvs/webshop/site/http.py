@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import re
 import socket
 import socketserver
 import threading
@@ -23,6 +24,8 @@ _LOG = logging.getLogger(__name__)
 _METHODS = ("GET", "HEAD", "POST")
 _FORM = "application/x-www-form-urlencoded"
 _FIELDS = 20
+#: a name or an address, or one in brackets, and perhaps a port
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:\s]+))(?::[0-9]{0,5})?", re.ASCII)
 #: nothing but the page itself, its own style and the one script of the site
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; "
@@ -262,11 +265,14 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _is_ours(self, host: str) -> bool:
-        name = host.rpartition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+        found = _HOST.fullmatch(host)
+        if found is None:
+            return False
+        name = found[1] or found[2]
         if name.lower() in self.server.names:
             return True
         try:
-            ipaddress.ip_address(name.strip("[]"))
+            ipaddress.ip_address(name)
         except ValueError:
             return False
         return True

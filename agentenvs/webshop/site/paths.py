@@ -62,9 +62,10 @@ def path(place: Place) -> str:
     if place.page == "done":
         return f"/done/{session}/{_quoted(place.asin)}/{options}"
     query = "+".join(map(_quoted, place.keywords))
-    if query in (".", ".."):
-        # Browsers take such a part for the folder, however it is quoted.
-        query = _quoted(repr(list(place.keywords)))
+    looks_like_a_list = query.startswith("%5B") and _keywords(query) != place.keywords
+    if looks_like_a_list or query in (".", ".."):
+        # A part of dots is a folder to browsers, however it is quoted.
+        query = _quoted(repr([" ".join(place.keywords)]))
     if place.page == "results":
         return f"/search_results/{session}/{query}/{place.number}"
     where = f"{session}/{_quoted(place.asin)}/{query}/{place.number}"
