@@ -46,7 +46,7 @@ class Index(Shared):
 
     Example:
         meta = write_index(folder, [("A1", "a red chair"), ("A2", "red tables")])
-        Index.open(folder, meta).top("tables and chairs", 50)  # [1, 0]
+        Index.open(folder, meta).top("the red table", 50)  # [1, 0]
 
     Args:
         folder: where `write_index` wrote.

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from agentenvs.core import Rules
 from agentenvs.errors import BadArgument
-
-if TYPE_CHECKING:
-    from agentenvs.webshop.catalog import Catalog
+from agentenvs.webshop.catalog import Catalog
+from agentenvs.webshop.locate import open_catalog
 
 __all__ = ["DEPTH", "hits", "search"]
 
@@ -41,9 +39,6 @@ def search(catalog: str | PathLike[str] | Catalog, query: str, k: int = DEPTH) -
         >>> len(search("mini", "a warm blanket", k=3))
         3
     """
-    # Found by name only here: who has a catalog open does not load what compiles one.
-    from agentenvs.webshop.locate import open_catalog
-
     if not isinstance(query, str):
         raise BadArgument(f"Expected `query` to be a str, got {type(query)}.")
     if isinstance(k, bool) or not isinstance(k, int) or k < 0:
