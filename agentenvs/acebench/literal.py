@@ -1,0 +1,141 @@
+"""Model text as calls, the way the original reads it; nothing in it is ever run."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, NamedTuple
+
+from agentenvs.acebench.arithmetic import compute
+from agentenvs.syntax import UnreadableCall, parse_expression
+
+__all__ = ["MAX_CALLS", "Call", "cut", "decode", "squeeze"]
+
+MAX_CALLS = 1_000
+_NO_TEXT = "compile() arg 1 must be a string, bytes or AST object"
+
+
+class Call(NamedTuple):
+    """A call as it was written: its name, and its arguments by name.
+
+    The name of `f(**{...})`'s argument is None.
+    """
+
+    name: str
+    arguments: dict[str | None, Any]
+
+
+def cut(text: str) -> str | None:
+    """Return the first bracketed list in the text, or None; quotes do not count as such.
+
+    A "]" before it leaves the count of open brackets wrong for the rest of the text.
+    """
+    depth = 0
+    start: int | None = None
+    at = -1
+    while True:
+        opening, closing = text.find("[", at + 1), text.find("]", at + 1)
+        if opening < 0 and (closing < 0 or start is None):
+            return None
+        at = closing if opening < 0 or 0 <= closing < opening else opening
+        if at == opening:
+            if depth == 0:
+                start = at
+            depth += 1
+        else:
+            depth -= 1
+            if depth == 0 and start is not None:
+                return text[start : at + 1]
+
+
+def squeeze(text: str) -> str:
+    """Return the text without any of its white space, that in strings included."""
+    return "".join(text.split())
+
+
+def decode(text: str | None) -> list[Call]:
+    """Read a list or tuple of calls with arguments by name.
+
+    Values: constants stand for themselves; lists, tuples and dicts are read item by item; a
+    bare or dotted name is its own text; any sign before a constant, even `+`, `not` and `~`,
+    negates it; a subscript is its own text; a call is `{name: {argument: value}}`. Arguments
+    by position are left out. Operators between literals are worked out; where the original
+    runs them whatever they hold, a name or a call among them is an error here, and so are
+    results of over 4,000 digits or 100,000 characters.
+
+    Args:
+        text: at most 100,000 characters, nested at most 64 deep; None where no list was found.
+
+    Raises:
+        UnreadableCall: anything else.
+    """
+    if text is None:
+        raise UnreadableCall("no list of calls", _NO_TEXT)
+    body = parse_expression(text)
+    if not isinstance(body, ast.List | ast.Tuple):
+        raise UnreadableCall(f"a {type(body).__name__} where a list of calls was expected")
+    if len(body.elts) > MAX_CALLS:
+        raise UnreadableCall(f"more than {MAX_CALLS} calls")
+    return [_call(item) for item in body.elts]
+
+
+def _call(node: ast.expr) -> Call:
+    if not isinstance(node, ast.Call):
+        raise UnreadableCall(f"a {type(node).__name__} where a call was expected")
+    arguments = {keyword.arg: _value(keyword.value) for keyword in node.keywords}
+    return Call(_name(node.func), arguments)
+
+
+def _name(node: ast.expr) -> str:
+    """Return a dotted name; what is no name at its root counts for nothing."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if isinstance(node, ast.Name):
+        parts.append(node.id)
+    return ".".join(reversed(parts))
+
+
+def _value(node: ast.expr) -> Any:
+    match node:
+        case ast.Constant(value=value):
+            return "..." if value is ... else value
+        case ast.List(elts=elts):
+            return [_value(item) for item in elts]
+        case ast.Dict(keys=keys, values=values):
+            return _dict(keys, values)
+        case ast.Name(id=name):
+            return name
+        case ast.Tuple(elts=elts):
+            return tuple([_value(item) for item in elts])
+        case ast.UnaryOp(operand=ast.Constant(value=int() | float() | complex() as value)):
+            return -value
+        case ast.BinOp():
+            return compute(node)
+        case ast.Call():
+            name, arguments = _call(node)
+            return {name: arguments}
+        case ast.Attribute() if _is_dotted(node):
+            return _name(node)
+        case ast.Subscript(value=inner, slice=key):
+            return f"{ast.unparse(inner)}[{ast.unparse(key)}]"
+    raise UnreadableCall(f"a {type(node).__name__} where a value was expected")
+
+
+def _is_dotted(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def _dict(keys: list[ast.expr | None], values: list[ast.expr]) -> dict[Any, Any]:
+    result = {}
+    for key, value in zip(keys, values, strict=True):
+        if key is None:
+            raise UnreadableCall("a double-starred entry in a dict")
+        name = _value(key)
+        try:
+            result[name] = _value(value)
+        except TypeError as problem:
+            raise UnreadableCall(str(problem), str(problem)) from None
+    return result
