@@ -16,7 +16,7 @@ from agentenvs.webshop.sets import SETS, Kind, TaskSet, home_of, parse_task
 __all__ = ["GoalIds", "all_ids", "data_version", "parse_task", "task_ids", "task_sets"]
 
 _MINI = 100
-_MINI_HUMAN = 50
+_MINI_HUMAN = 54
 
 
 class GoalIds(TaskIds):
