@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
 import shutil
 import signal
+import tempfile
+import time
 import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,7 +26,7 @@ from agentenvs.webshop.catalog import Catalog
 from agentenvs.webshop.env import WebShopEnv
 from agentenvs.webshop.pages import Shop
 from agentenvs.webshop.site.chromium import Chromium, Programs
-from agentenvs.webshop.site.paths import Place
+from agentenvs.webshop.site.paths import Place, read
 
 try:
     Programs()
@@ -307,8 +310,6 @@ def test_it_is_registered_and_passes_through_gymnasium(odd_shop: Catalog) -> Non
 def test_nothing_is_left_when_an_environment_is_dropped(
     odd_shop: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import tempfile
-
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     env = WebShopBrowserEnv(catalog=odd_shop)
     env.reset(seed=0)
@@ -326,18 +327,32 @@ def test_nothing_is_left_when_an_environment_is_dropped(
 
 
 def test_a_browser_that_dies_is_an_error_and_the_next_reset_starts_another(
-    odd_shop: Catalog,
+    odd_shop: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with WebShopBrowserEnv(catalog=odd_shop) as env:
         env.reset(seed=0)
         chromium = env._window._chromium
         assert chromium is not None
+        profiles = set(tmp_path.iterdir())
         chromium.service.process.send_signal(signal.SIGKILL)
         chromium.service.process.wait()
         with pytest.raises(BrowserError, match="The browser could not"):
             env.step("search[mug]")
+        assert not profiles & set(tmp_path.iterdir())
+        assert not [line for line in _commands() if str(tmp_path) in line]
         env.reset(seed=0)
         assert env.step("search[mug]")[-1]["page"] == "results"
+
+
+def _commands() -> list[str]:
+    """Return the commands of all processes, after a moment for those that are ending."""
+    time.sleep(0.5)
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found.append(entry.read_text(errors="replace"))
+    return found
 
 
 def test_nothing_is_started_before_the_first_reset(odd_shop: Catalog) -> None:
@@ -362,6 +377,22 @@ def test_a_missing_browser_says_what_to_install(
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(BrowserError, match="Expected Chromium as chromium, .* in PATH"):
         WebShopBrowserEnv(catalog=odd_shop)
+
+
+def test_clients_of_the_original_click_hidden_radios_by_script(odd: WebShopBrowserEnv) -> None:
+    odd.reset(seed=1, options={"task": "odd/human/0"})
+    odd.step("search[shirt]")
+    odd.step("click[b000000001]")
+    chromium = odd._window._chromium
+    assert chromium is not None
+    radio = chromium.texts("input[type=radio][value=red]")[0][0]
+    assert not chromium._run("return arguments[0].checked", radio)
+    chromium._run("window.agentenvsLeft = true; arguments[0].click();", radio)
+    place = read(chromium._arrived())
+    assert place is not None
+    assert dict(place.options) == {"color": "red"}
+    assert chromium._run("return document.querySelector(':checked').value") == "red"
+    odd.close()
 
 
 def test_a_program_that_is_no_browser(odd_shop: Catalog) -> None:

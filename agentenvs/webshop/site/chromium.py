@@ -6,11 +6,13 @@ import importlib.util
 import io
 import os
 import shutil
+import signal
 import tempfile
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -205,8 +207,9 @@ def _started(programs: Programs, profile: str) -> tuple[Remote, Service]:
     options.binary_location = programs.browser
     for flag in (*_FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)
-    environment = {**os.environ, "SE_OFFLINE": "true", "SE_AVOID_STATS": "true"}
-    service = Service(programs.driver, env=environment)
+    quiet = {"SE_OFFLINE": "true", "SE_AVOID_STATS": "true"}
+    own = dict.fromkeys(("XDG_CONFIG_HOME", "XDG_CACHE_HOME"), profile)
+    service = Service(programs.driver, env={**os.environ, **quiet, **own})
     service.start()
     try:
         address = service.service_url
@@ -225,11 +228,29 @@ def _closed(driver: Remote, service: Service, profile: str) -> None:
         with _told("close"):
             driver.quit()
     except BrowserError:
-        # It was gone already.
-        pass
+        _end(driver.capabilities.get("goog:processID"), profile)
     finally:
         service.stop()
-        shutil.rmtree(profile, ignore_errors=True)
+        # A browser that is being ended may still write.
+        for _ in range(20):
+            shutil.rmtree(profile, ignore_errors=True)
+            if not os.path.exists(profile):
+                break
+            time.sleep(0.05)
+
+
+def _end(process: object, profile: str) -> None:
+    """End a browser whose driver is gone; without its driver it would run for ever."""
+    if not isinstance(process, int):
+        return
+    try:
+        command = Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        # Not this system's way to tell, or the process is gone.
+        command = b"" if os.path.exists("/proc") else profile.encode()
+    if profile.encode() in command:
+        with suppress(OSError):
+            os.kill(process, signal.SIGTERM)
 
 
 def _has_key(char: str) -> bool:
