@@ -9,6 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
+from agentenvs.core import MAX_ACTION
 from agentenvs.errors import UnknownName
 from agentenvs.webshop.html import Renderer, links
 from agentenvs.webshop.layout import BUY, PREV
@@ -64,6 +65,8 @@ class App:
     def _page(self, place: Place, fields: Mapping[str, str]) -> Response:
         settled = self._sessions.of(place.session)
         query = fields.get("search_query", "")
+        if len(query) > MAX_ACTION or sum(map(len, place.keywords)) > MAX_ACTION:
+            return self._error(HTTPStatus.REQUEST_URI_TOO_LONG, "The query is too long.")
         if place.page == "search" and query:
             place = Place("results", place.session, tuple(query.lower().split(" ")), 1)
             state = self._state(place, settled)

@@ -21,6 +21,8 @@ __all__ = ["MAX_SESSION", "Place", "path", "read"]
 
 MAX_SESSION = 200
 _MAX_OPTIONS = 20_000
+#: how many brackets after a number are tried as the beginning of the options
+_GUESSES = 8
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,6})", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SUBS = frozenset(SUB_PAGES.values())
@@ -108,9 +110,12 @@ def _listing(page: Page, session: str, parts: Sequence[str]) -> Place | None:
 def _product(has_sub: bool, session: str, parts: Sequence[str]) -> Place | None:
     """Read asin, query, number, perhaps the sub-page, and options."""
     width = 2 if has_sub else 1
-    for start in range(2 + width, len(parts)):
-        if not unquote(parts[start]).startswith("{"):
-            continue
+    starts = [
+        start
+        for start in range(2 + width, len(parts))
+        if parts[start].startswith(("{", "%7B", "%7b")) and _NUMBER.fullmatch(parts[start - width])
+    ]
+    for start in starts[:_GUESSES]:
         listing = _listing("results", session, parts[1 : start - width + 1])
         options = _options("/".join(parts[start:]))
         if listing is None or options is None:

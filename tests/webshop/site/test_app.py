@@ -159,6 +159,13 @@ def test_a_query_of_100_kilobytes(client: Any) -> None:
     assert "Total results: 23" in page
 
 
+def test_a_longer_query_is_refused(client: Any) -> None:
+    status, text, _ = client.ask("/s", search_query="mug " * 25_001)
+    assert (status, "The query is too long." in text) == (414, True)
+    assert client.ask("/search_results/s/" + "mug+" * 25_001 + "/1")[0] == 200
+    assert client.ask("/search_results/s/" + "mugs+" * 25_001 + "/1")[0] == 414
+
+
 def test_a_search_that_the_original_crashes_on_says_so(client: Any) -> None:
     page = client.get("/s", search_query="<r>")
     assert 'role="alert"' in page

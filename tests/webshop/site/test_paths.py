@@ -130,6 +130,12 @@ def test_all_else_leads_nowhere(sent: str) -> None:
     assert read(sent) is None
 
 
+@pytest.mark.parametrize("part", ["/{", "/1/{", "/1/{}", "/%7B", "/1/Reviews/{", "/+", "/", "/["])
+def test_hundreds_of_thousands_of_parts_are_read_in_no_time(part: str) -> None:
+    for page in ("item_page", "item_sub_page", "search_results", "done"):
+        read(f"/{page}/s/A1" + part * 200_000)
+
+
 @given(st.text(max_size=60))
 def test_no_path_is_too_odd_to_be_read(text: str) -> None:
     for sent in ("/" + text, f"/item_page/s/A1/{text}/1/{{}}", f"/done/s/A1/{text}"):
