@@ -51,6 +51,7 @@ class Floor:
         self.norms = [0.9 * (0.6 + 0.4 * quantized(length) / average) for length in lengths]
 
     def top(self, query: str, k: int) -> list[int]:
+        """Return the best `k` documents, as `Index.top` does."""
         scores: dict[int, float] = {}
         for term, times in Counter(tokenize(query, self.memo)).items():
             found = self.postings.get(term, [])
