@@ -283,6 +283,8 @@ class WebShopEnv(TextEnv):
         episode = self._parts()
         state = episode.state
         page = self._render(state)
+        if problem and self.rules == "fixed" and self.observation in ("text", "text_rich"):
+            page = f"Invalid action: {problem}\n{page}"
         message: Message = {"role": role, "content": page}
         if role == "tool" and name:
             message["name"] = name

@@ -103,6 +103,19 @@ def test_json_calls_are_carried_out_in_order_as_a_step_each(odd_shop: Catalog) -
     assert many._parts().steps == 3
 
 
+@pytest.mark.parametrize("observation", ["text", "text_rich", "url"])
+@pytest.mark.parametrize("rules", ["official", "fixed"])
+def test_fixed_rules_show_why_an_action_was_invalid(
+    odd_shop: Catalog, rules: Any, observation: Any
+) -> None:
+    env = WebShopEnv(catalog=odd_shop, rules=rules, observation=observation)
+    page, _ = env.reset(seed=0)
+    shown, *_, info = env.step("click[nothing]")
+    told = rules == "fixed" and observation != "url"
+    assert shown == (f"Invalid action: {info['invalid_action']}\n{page}" if told else page)
+    assert info["messages"][0]["content"] == shown
+
+
 def test_calls_stop_at_an_invalid_one(odd_shop: Catalog) -> None:
     env = WebShopEnv(catalog=odd_shop)
     env.reset(options={"task": SHIRT})
