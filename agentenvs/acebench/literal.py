@@ -21,7 +21,7 @@ class Call(NamedTuple):
     """
 
     name: str
-    arguments: dict[str | None, Any]
+    arguments: dict[Any, Any]
 
 
 def cut(text: str) -> str | None:

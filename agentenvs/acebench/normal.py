@@ -155,8 +155,8 @@ def _check_call(
 
 
 def _check_value(api: str, key: str, schema: Mapping[str, Any], value: Any, wanted: Any) -> Verdict:
-    kind = schema.get("type")
-    expected = _TYPES.get(kind, str)
+    kind = schema.get("type", "")
+    expected: Any = _TYPES.get(kind, str)
     if kind == "float" and type(value) is int:
         value = float(value)
     if value == "true" or value == "false":

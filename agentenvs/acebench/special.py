@@ -38,6 +38,7 @@ def check(task: Task, text: str) -> Verdict:
             return Verdict(False, "error_detection", detail=problem)
         if missing and name not in text:
             verdict = Verdict(False, "error_correction", detail=problem)
+            continue
         for word in words:
             if word not in text:
                 problem = _missing(name, word) if missing else problem

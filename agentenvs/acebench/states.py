@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentenvs.acebench.compare import difference
 from agentenvs.acebench.outcome import Verdict
 from agentenvs.acebench.records import Task
 
-__all__ = ["check", "milestone_lists", "process_accuracy"]
+__all__ = ["check", "check_both_ways", "milestone_lists", "process_accuracy"]
 
 State = Sequence[Mapping[str, Mapping[str, Any]]]
 
@@ -17,7 +18,8 @@ def check(task: Task, state: State, process: Sequence[str]) -> Verdict:
     """Judge an episode by the official rules.
 
     The state must name as many classes as the reference. A class of the reference that the
-    state does not name has the result of the one before it; of a dict, only the reference's keys are.
+    state does not name has the result of the one before it; of a dict, only the keys of the
+    reference are compared.
 
     Args:
         task: a task of an agent category.
@@ -39,6 +41,39 @@ def check(task: Task, state: State, process: Sequence[str]) -> Verdict:
     accuracy = process_accuracy(task, process) if error_type else 1.0
     left = [dict(one) for one in state]
     return Verdict(not error_type, error_type, accuracy, left, "; ".join(details))
+
+
+def check_both_ways(
+    task: Task, state: State, process: Sequence[str], answers: Sequence[State]
+) -> Verdict:
+    """Judge an episode by the mended rules.
+
+    The state and one of the references must name the same classes, and every attribute of
+    each, to the last leaf, must be equal (see `compare.difference`).
+
+    Args:
+        task: a task of an agent category.
+        state: `{class: {attribute: value}}` one a class, as JSON gives it back.
+        process: the messages that went to execution.
+        answers: the alternatives of the reference, corrected.
+    """
+    left = [dict(one) for one in state]
+    found = {name: part for one in left for name, part in one.items()}
+    problem = ("", "")
+    for answer in answers:
+        wanted = {name: part for one in answer for name, part in one.items()}
+        unknown = sorted(wanted.keys() - set(task.involved_classes))
+        if unknown:
+            problem = "fixed:unknown class", f"the reference names {unknown}"
+        elif found.keys() != wanted.keys() or len(found) != len(left):
+            named = sorted(name for one in left for name in one)
+            problem = "wrong number of class", f"expected {sorted(wanted)}, got {named}"
+        else:
+            detail = difference(found, wanted)
+            if not detail:
+                return Verdict(True, "", 1.0, left)
+            problem = "class attributes wrong", detail
+    return Verdict(False, problem[0], process_accuracy(task, process), left, problem[1])
 
 
 def _difference(name: str, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:

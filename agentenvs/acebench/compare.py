@@ -1,0 +1,104 @@
+"""Values compared leaf by leaf, both sides written alike first."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+__all__ = ["difference", "plain"]
+
+_ALIKE = str.maketrans(
+    dict.fromkeys("\u2018\u2019\u201a\u201c\u201d\u201e`'", '"')
+    | {"\u3002": ".", "\u3001": ",", "\u2013": "-", "\u2014": "-", "\u2212": "-"}
+)
+#: a number; a sign before a word; a word; any other character that counts
+_TOKEN = re.compile(r"\d+(?:\.\d+)*|(?<!\w)-(?=\w)|[^\W\d_]+|[^\s,./\-_]")
+_KINDS: Mapping[type, str] = MappingProxyType(
+    {
+        str: "a text",
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        list: "a list",
+        tuple: "a list",
+        dict: "an object",
+        type(None): "nothing",
+    }
+)
+_MAX_LEVELS = 70
+
+
+@lru_cache(8192)
+def plain(text: str) -> str:
+    """Return the text without what writing it in another way may change.
+
+    Letters, digits and symbols count, in order; so do the point in a number and a sign before
+    a word or a number. Case, width, kinds of quotes, white space and the signs , . / - _
+    between and after words do not.
+    """
+    pieces = _TOKEN.findall(unicodedata.normalize("NFKC", text.translate(_ALIKE)).casefold())
+    parts: list[str] = []
+    last = ""
+    for piece in pieces:
+        if last[-1:].isdigit() and piece[0].isdigit():
+            parts.append(" ")
+        parts.append(piece)
+        last = piece
+    return "".join(parts)
+
+
+def difference(value: Any, wanted: Any, path: str = "") -> str:
+    """Return where two values differ, or "".
+
+    Numbers are equal as numbers, a bool is none; texts are equal where `plain` is; lists and
+    objects where all items are, in a list in order.
+
+    Args:
+        value: what was given: plain data, at most 70 levels deep.
+        wanted: what was expected.
+        path: what to call the two.
+    """
+    return _difference(value, wanted, path, _MAX_LEVELS)
+
+
+def _difference(value: Any, wanted: Any, path: str, levels: int) -> str:
+    if levels == 0:
+        return f"{path}: nested too deeply"
+    kind, right = _KINDS.get(type(value), "something else"), _KINDS.get(type(wanted))
+    if kind != right:
+        return f"{path}: expected {right}, got {kind}: {_shown(value)}"
+    if isinstance(wanted, dict):
+        for key in wanted:
+            if key not in value:
+                return f"{_at(path, key)}: missing"
+        for key in value:
+            if key not in wanted:
+                return f"{_at(path, key)}: not in the reference"
+        for key, part in wanted.items():
+            problem = _difference(value[key], part, _at(path, key), levels - 1)
+            if problem:
+                return problem
+        return ""
+    if isinstance(wanted, list | tuple):
+        if len(value) != len(wanted):
+            return f"{path}: expected {len(wanted)} items, got {len(value)}"
+        for number, (item, part) in enumerate(zip(value, wanted, strict=True)):
+            problem = _difference(item, part, _at(path, number), levels - 1)
+            if problem:
+                return problem
+        return ""
+    same = plain(value) == plain(wanted) if isinstance(wanted, str) else value == wanted
+    return "" if same else f"{path}: expected {_shown(wanted)}, got {_shown(value)}"
+
+
+def _at(path: str, key: object) -> str:
+    return f"{path}.{key}" if path else str(key)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}..."
