@@ -61,8 +61,9 @@ def plays(args: argparse.Namespace) -> Iterator[Play]:
     if args.official and "official" in (args.tasks or ["official"]):
         official = agentenvs.tasks(args.env, OFFICIAL[args.env], **catalog)[: args.official]
     more = catalog if shop else {"docs": "compact"}
+    mini = agentenvs.tasks(args.env, "mini")[: args.mini] if args.mini else "mini"
     sets = {
-        "mini": {"tasks": "mini", "n": args.n, "env_kwargs": limit},
+        "mini": {"tasks": mini, "n": args.n, "env_kwargs": limit},
         "official": {"tasks": official, "n": 2, "env_kwargs": {**limit, **more}},
     }
     for name in args.model or NAMES:
@@ -144,6 +145,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--tasks", action="append", choices=("mini", "official"))
     parser.add_argument("--arm", action="append", choices=tuple(ARMS))
     parser.add_argument("--n", type=int, default=8, help="rollouts of each mini task")
+    parser.add_argument("--mini", type=int, help="how many mini tasks; default all")
     parser.add_argument("--official", type=int, default=3, help="how many official tasks")
     parser.add_argument(
         "--max-steps", type=int, default=4, help="replies a turn, in WebShop an episode"
