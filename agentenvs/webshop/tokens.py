@@ -40,7 +40,7 @@ STOP_WORDS = frozenset(_STOPPED.split())
 
 
 def _words(letter: str, digit: str, join: str, between: str, within: str, extend: str) -> str:
-    """Return the pattern of a word, linear in time, or of joiners alone (no word: see `Memo`).
+    """Return the pattern of a word, linear in time, or of joiners alone (which `_term` drops).
 
     Args:
         letter: class of the letters.
