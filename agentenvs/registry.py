@@ -41,6 +41,7 @@ class World:
         task_options: arguments of the environment that decide which tasks there are; the
             package's functions take them too, and with one of them `task_ids(None)` stands for
             the set that the environment then uses.
+        concurrency: how many of its episodes a runner has under way at a time by default.
     """
 
     id: str
@@ -49,6 +50,7 @@ class World:
     summary: str
     default_tasks: str
     task_options: tuple[str, ...] = ()
+    concurrency: int = 64
 
     def default(self, options: Mapping[str, Any]) -> str | None:
         """Return the task set of an environment that is made with `options`."""
@@ -88,6 +90,7 @@ WORLDS: Mapping[str, World] = {
             "WebShop in a headless Chromium: the same tasks, actions and rewards",
             "mini",
             ("catalog",),
+            concurrency=2,
         ),
     )
 }

@@ -59,6 +59,12 @@ class Arm:
     env_kwargs: Mapping[str, Any]
     task_options: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def concurrency(self) -> int:
+        """How many of its episodes are under way at a time by default."""
+        world = registry.WORLDS.get(self.env_id)
+        return 64 if world is None else world.concurrency
+
     def gold(self, env_id: str, task: str) -> list[str]:
         """Return action texts that solve a task of this arm."""
         return registry.gold_actions(env_id, task, **self.task_options)
@@ -76,11 +82,13 @@ class Arm:
     def describe(self) -> dict[str, Any]:
         """Return the settings that a run records."""
         names = "\0".join(self.task_ids).encode()
+        world = registry.WORLDS.get(self.env_id)
         # The task list is recorded by itself; what shows an episode changes nothing in it.
+        apart = ("tasks", "task", "render_mode", *(world.task_options if world else ()))
         kwargs = {
             key: value
             for key, value in {**_defaults(self.env_id), **self.env_kwargs}.items()
-            if key not in ("tasks", "task", "render_mode", *self.task_options)
+            if key not in apart
         }
         return {
             "env_id": self.env_id,

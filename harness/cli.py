@@ -136,7 +136,7 @@ def _add_run(verbs: Any) -> None:
         "--max-requests", type=_positive, help="end an episode as failed after so many replies"
     )
     sub.add_argument(
-        "--concurrency", type=_positive, default=64, help="live episodes (default: %(default)s)"
+        "--concurrency", type=_positive, help="live episodes (default: 64; 2 with a browser)"
     )
     sub.add_argument(
         "--policy-arg",

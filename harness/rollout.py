@@ -59,7 +59,7 @@ async def run_async(
     max_tokens: int = 512,
     env_kwargs: Mapping[str, Any] | None = None,
     max_requests: int | None = None,
-    concurrency: int = 64,
+    concurrency: int | None = None,
     progress: bool | Callable[[Progress], Any] = False,
     transcripts: bool = True,
     policy_kwargs: Mapping[str, Any] | None = None,
@@ -99,7 +99,8 @@ async def run_async(
         env_kwargs: further arguments of the environment.
         max_requests: ends a rollout as a failure after so many replies; default the
             environment's own limits alone.
-        concurrency: how many rollouts are under way at a time.
+        concurrency: how many rollouts are under way at a time; default 64, or 2 where each has
+            a browser of its own.
         progress: True to show it on standard error, or a function called with a `Progress` as
             each rollout ends.
         transcripts: whether the folder keeps what was said.
@@ -128,6 +129,7 @@ async def run_async(
     if isinstance(policy, str) and policy.startswith("scripted:") and chosen.task_options:
         building.setdefault("gold", chosen.gold)
     actor = make_policy(policy, **building)
+    concurrency = concurrency or chosen.concurrency
     try:
         if actor.form not in FORMS:
             raise PolicyError(f"Expected a policy's `form` to be one of {FORMS}, got {actor.form}.")
@@ -232,7 +234,7 @@ async def _play(
         shown.stop(state, note)
 
 
-def _check_counts(n: int, concurrency: int, max_requests: int | None, seed: int) -> None:
+def _check_counts(n: int, concurrency: int | None, max_requests: int | None, seed: int) -> None:
     limits = {"n": n, "concurrency": concurrency, "max_requests": max_requests}
     for name, value in limits.items():
         if value is None:

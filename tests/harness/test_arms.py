@@ -1,14 +1,15 @@
 from __future__ import annotations
 
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from agentenvs import tasks
+from agentenvs import registry, tasks
 from agentenvs.bfcl import BFCLEnv
 from agentenvs.errors import BadArgument, UnknownName
-from agentenvs.harness import Light
+from agentenvs.harness import Light, run
 from agentenvs.harness.arms import PARSERS, arm
 from agentenvs.wrappers import RelaxedToolCalls
 
@@ -103,3 +104,22 @@ def test_an_environment_of_another_package_lists_its_own_tasks(ledger: ModuleTyp
 def test_another_packages_environment_has_no_named_sets(ledger: ModuleType) -> None:
     with pytest.raises(BadArgument, match="list of task ids"):
         arm(ledger.ID, tasks="mini")
+
+
+def test_episodes_with_a_browser_are_few_at_a_time() -> None:
+    assert arm("BFCLv4", tasks="mini").concurrency == 64
+    assert registry.world("WebShopBrowser").concurrency == 2
+
+
+def test_catalog_decides_the_tasks_and_is_no_setting_that_must_agree(tmp_path: Path) -> None:
+    made = arm("WebShop", env_kwargs={"catalog": "mini"})
+    assert made.tasks == ""
+    assert made.task_ids[0] == "mini/synthetic/0"
+    settings = made.describe()
+    assert settings["task_options"] == {"catalog": "mini"}
+    assert "catalog" not in settings["env_kwargs"]
+    assert made.gold(made.env_id, "mini/synthetic/0")
+    run("WebShop", "scripted:wide", tasks=["mini/human/0"], out=tmp_path)
+    again = {"catalog": "mini"}
+    out = run("WebShop", "scripted:wide", tasks=["mini/human/0"], out=tmp_path, env_kwargs=again)
+    assert len(out) == 1

@@ -7,7 +7,7 @@ import pytest
 
 from agentenvs.harness.cli import build_parser, main
 
-VERBS = ["list", "data", "run", "play", "tax"]
+VERBS = ["list", "data", "run", "play", "tax", "site"]
 
 
 @pytest.fixture
