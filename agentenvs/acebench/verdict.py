@@ -1,0 +1,152 @@
+"""The verdict on one answer or one episode, by id."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+from agentenvs.acebench import normal, sentences, special, states, strict
+from agentenvs.acebench.outcome import Verdict
+from agentenvs.acebench.overlay import overlay
+from agentenvs.acebench.records import (
+    AGENT,
+    CATEGORIES,
+    LANGS,
+    NORMAL,
+    Records,
+    Task,
+    read_folder,
+)
+from agentenvs.acebench.replay import replay
+from agentenvs.core import Rules
+from agentenvs.errors import BadArgument, SourceMissing, UnknownName, did_you_mean
+from agentenvs.sources import open_source
+
+__all__ = ["Verdict", "judge_answer", "judge_state", "official_records", "verdict"]
+
+
+def verdict(
+    category: str,
+    lang: str,
+    id: str,
+    output: str | None = None,
+    agent_messages: Sequence[str] | None = None,
+    final_state: Sequence[Mapping[str, Any]] | None = None,
+    process: Sequence[str] | None = None,
+    rules: Rules = "official",
+    *,
+    records: Records | str | os.PathLike[str] | None = None,
+) -> Verdict:
+    """Judge an answer or an episode.
+
+    Args:
+        category: for example "normal_atom_bool".
+        lang: "en" or "zh".
+        id: as in the files; dialogues by turn.
+        output: what the model said, in the normal and special categories.
+        agent_messages: what the agent said, in the agent categories: carried out in a fresh
+            world; `final_state` and `process` are ignored then.
+        final_state: what an episode left behind: `{class: {attribute: value}}` one a class.
+        process: the messages of that episode that went to execution.
+        rules: "official" (bug-compatible) or "fixed" (every leaf compared, each call once,
+            states both ways, corrected references).
+        records: official files: a folder of them, or what `read_folder` gives; default: those
+            of the source "acebench".
+
+    Returns:
+        Whether it is valid, why not, and in the agent categories the process accuracy and the
+        final state.
+
+    Raises:
+        UnknownName: there is no such category, language or task.
+        BadArgument: nothing to judge was given, or something of the wrong type.
+        SourceMissing: the official files are not there.
+    """
+    if rules not in ("official", "fixed"):
+        raise BadArgument(f"Expected `rules` to be 'official' or 'fixed', got {rules!r}.")
+    if category not in CATEGORIES:
+        hint = did_you_mean(category, CATEGORIES)
+        raise UnknownName(f"There is no category {category!r}.{hint}")
+    if lang not in LANGS:
+        raise UnknownName(f"There is no language {lang!r}. Known: 'en', 'zh'.")
+    if records is None:
+        records = official_records()
+    elif not isinstance(records, Records):
+        records = read_folder(records)
+    known = records.category(lang, category)
+    if id not in known:
+        hint = did_you_mean(id, known)
+        raise UnknownName(f"There is no task {id!r} in {category!r}.{hint}")
+    task = known[id]
+    initial = partial(records.world, task.lang)
+
+    if category not in AGENT:
+        if not isinstance(output, str):
+            raise BadArgument(f"Expected `output` to be a str, got {type(output)}.")
+        return judge_answer(task, output, rules)
+    if agent_messages is not None:
+        _check_texts("agent_messages", agent_messages)
+        done = replay(task, agent_messages, initial(), rules)
+        return judge_state(task, done.final_state, done.process, rules, initial)
+    if final_state is None:
+        raise BadArgument("Expected `agent_messages` or `final_state` to judge an episode.")
+    if not isinstance(final_state, Sequence) or not all(
+        isinstance(one, Mapping) and all(isinstance(part, Mapping) for part in one.values())
+        for one in final_state
+    ):
+        raise BadArgument("Expected `final_state` to be a list of {class: {attribute: value}}.")
+    _check_texts("process", process or ())
+    return judge_state(task, final_state, process or (), rules, initial)
+
+
+def judge_answer(task: Task, output: str, rules: Rules = "official") -> Verdict:
+    """Judge an answer to a task of a normal or special category."""
+    is_normal = task.category in NORMAL
+    if rules == "official":
+        return normal.check(task, output) if is_normal else special.check(task, output)
+    references = overlay().references(task, dict)
+    if is_normal:
+        return strict.check(task, output, references)
+    return sentences.check(task, output, references)
+
+
+def judge_state(
+    task: Task,
+    state: Sequence[Mapping[str, Mapping[str, Any]]],
+    process: Sequence[str],
+    rules: Rules,
+    initial: Callable[[], Mapping[str, Any]],
+) -> Verdict:
+    """Judge what an episode of an agent task left behind; `initial` is as in `Overlay`."""
+    if rules == "official":
+        return states.check(task, state, process)
+    return states.check_both_ways(task, state, process, overlay().references(task, initial))
+
+
+def _check_texts(name: str, texts: object) -> None:
+    if isinstance(texts, str) or not isinstance(texts, Sequence):
+        raise BadArgument(f"Expected `{name}` to be a list of texts, got {type(texts)}.")
+    for text in texts:
+        if not isinstance(text, str):
+            raise BadArgument(f"Expected `{name}` to hold texts, got {type(text)}.")
+
+
+@lru_cache(1)
+def official_records() -> Records:
+    """Return the records of the source "acebench".
+
+    Raises:
+        SourceMissing: they are not in the cache and cannot be fetched.
+    """
+    tree = open_source("acebench")
+    mark = "data_en/data_agent_multi_step.json"
+    prefix = next((path[: -len(mark)] for path in tree.files if path.endswith(mark)), None)
+    if prefix is None:
+        raise SourceMissing(f"Expected {mark} in the source 'acebench' at {tree.path}.")
+
+    def read(name: str) -> bytes:
+        return tree.read(prefix + name)
+
+    return Records(read)
