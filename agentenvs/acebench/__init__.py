@@ -5,4 +5,23 @@ Benchmark: ACEBench, Chen et al.; data read at run time from a copy of its repos
 
 from __future__ import annotations
 
-__all__: list[str] = []
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentenvs.acebench.judge import verdict
+    from agentenvs.acebench.outcome import Verdict
+
+__all__ = ["Verdict", "verdict"]
+
+_HOMES = {"Verdict": "outcome", "verdict": "judge"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"agentenvs.acebench.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'agentenvs.acebench' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
