@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -23,6 +23,13 @@ NOT_A_CALL = "Please do not ask me any questions, use the known conditions to so
 _FAILED = "Error during execution: "
 #: the original's text lacks the mark that would fill in the error
 _ABORTED = "Error during execution: {str(e)}"
+#: characters of one message and of all that are read as calls in an episode; and units of work
+#: of one message: what a call costs grows with what was written before it
+MESSAGE_TEXT = 50_000
+EPISODE_TEXT = 100_000
+MESSAGE_WORK = 400_000
+_CALL_WORK = 200
+_TOO_MUCH = "this message does too much"
 _UNBOUND = "cannot access local variable 'func_call_result' where it is not associated with a value"
 
 
@@ -32,8 +39,8 @@ class Reply:
 
     Attributes:
         text: what the agent reads next; "" where the message is words to the user.
-        executed: whether the state of the world counts from now on: in `multi_step` the message
-            was read as calls, in `multi_turn` all of them were carried out without an error.
+        executed: whether the state of the world counts from now on: the message was read as
+            calls, and, in `multi_turn` under `rules="official"`, none of them was an error.
         results: a result a call; the answer to words in `multi_step`; None for words in
             `multi_turn`. After an error in `multi_turn` under `rules="official"`, the single
             characters of a fixed text.
@@ -66,13 +73,15 @@ class Executor:
     an unknown function repeats the result before it in the same message, and is an error where
     it is the first; results pass through JSON, those that are no dict as text first; an error
     stands for its call in `multi_step` and ends the message in `multi_turn`. It differs in
-    this: a call as the value of an argument is not carried out but an error, `dict(...)` apart,
-    and a name that is qualified, as in `a.login_device()`, is an error that names what stands
-    before the first dot.
+    this: a call as the value of an argument is not carried out but an error, `dict(...)` apart.
 
     Under `rules="fixed"` only functions on offer can be called; each call has a result or
     `{"status": False, "message": ...}`; positional arguments are bound; a message is read as
     calls with white space around it, and everything else is words.
+
+    Under both, a message of over 50,000 characters is words, an episode carries out messages of
+    100,000 characters in all, and a message only so many calls (hundreds at the start, eight at
+    the end of such an episode).
 
     Args:
         world: the world to act in; it is changed.
@@ -82,9 +91,10 @@ class Executor:
 
     Attributes:
         counted: whether a message was executed, without which no state is scored.
+        written: characters of the messages that were read as calls so far.
     """
 
-    __slots__ = ("counted", "mode", "offered", "rules", "world")
+    __slots__ = ("counted", "mode", "offered", "rules", "world", "written")
 
     def __init__(
         self,
@@ -102,23 +112,30 @@ class Executor:
         self.offered = frozenset(offered)
         self.rules = rules
         self.counted = False
+        self.written = 0
 
     def run(self, message: str) -> Reply:
         """Carry out one message of the agent. It never raises on text."""
         try:
+            self._refuse_long(len(message))
             if self.rules == "fixed":
-                return self._carry_out(self._bound(node) for node in _nodes(message))
+                return self._fixed([self._bound(node) for node in _nodes(message)], len(message))
             if self.mode == "multi_turn" and not _has_list(message):
                 raise UnreadableCall("no list of calls")
-            return self._official(read_message(message))
+            return self._official(read_message(message), len(message))
         except UnreadableCall as problem:
             return self._words(str(problem))
 
-    def carry_out(self, calls: Iterable[ToolCall]) -> Reply:
+    def carry_out(self, calls: Sequence[ToolCall]) -> Reply:
         """Carry out calls that were read elsewhere, as the rules have it."""
+        try:
+            length = sum(len(call.name) + len(str(call.arguments)) for call in calls)
+            self._refuse_long(length)
+        except (UnreadableCall, ValueError) as problem:
+            return self._words(str(problem))
         if self.rules == "fixed":
-            return self._carry_out((call, "") for call in calls)
-        return self._official([(call.name, call.arguments) for call in calls])
+            return self._fixed([(call, "") for call in calls], length)
+        return self._official([(call.name, call.arguments) for call in calls], length)
 
     def state(self) -> list[dict[str, Any]]:
         """Return what is scored: the world's state, or nothing where no message was executed."""
@@ -127,7 +144,7 @@ class Executor:
     def copy(self) -> Executor:
         """Return an independent copy with a world of its own."""
         twin = Executor(self.world.copy(), self.mode, self.offered, self.rules)
-        twin.counted = self.counted
+        twin.counted, twin.written = self.counted, self.written
         return twin
 
     def __copy__(self) -> Executor:
@@ -141,12 +158,16 @@ class Executor:
             return Reply("", False, None, reason=reason)
         return Reply(NOT_A_CALL, False, NOT_A_CALL, reason=reason)
 
-    def _official(self, calls: Sequence[tuple[str, Mapping[Any, Any]]]) -> Reply:
+    def _official(self, calls: Sequence[tuple[str, Mapping[Any, Any]]], length: int) -> Reply:
         done = tuple([ToolCall(name, dict(arguments)) for name, arguments in calls])
         results: list[Any] = []
         previous: Any = NoSuchFunction
-        for name, arguments in calls:
-            outcome = self._outcome(name, arguments, previous)
+        affordable = self._affordable(len(calls), length)
+        for number, (name, arguments) in enumerate(calls):
+            if number < affordable:
+                outcome = self._outcome(name, arguments, previous)
+            else:
+                outcome = _Outcome(_TOO_MUCH, True)
             if not outcome.failed:
                 previous = outcome.result
                 results.append(_through_json(outcome.result))
@@ -156,6 +177,22 @@ class Executor:
                 return Reply(str(list(_ABORTED)), False, list(_ABORTED), done)
         self.counted = True
         return Reply(str(results), True, results, done)
+
+    def _refuse_long(self, length: int) -> None:
+        if length > MESSAGE_TEXT:
+            raise UnreadableCall(f"longer than {MESSAGE_TEXT} characters")
+        if self.written + length > EPISODE_TEXT:
+            raise UnreadableCall(f"over {EPISODE_TEXT} characters of calls in this episode")
+
+    def _affordable(self, count: int, length: int) -> int:
+        """Take note of a message; return how many of its calls may be carried out."""
+        before, self.written = self.written, self.written + length
+        work = MESSAGE_WORK
+        for number in range(count):
+            work -= _CALL_WORK + (before + length * number // count) // 2
+            if work < 0:
+                return number
+        return count
 
     def _outcome(self, name: str, arguments: Mapping[Any, Any], previous: Any) -> _Outcome:
         first, _, last = name.rpartition(".")
@@ -185,30 +222,27 @@ class Executor:
                 arguments[key] = value
         return ToolCall(node.name, arguments), ""
 
-    def _carry_out(self, calls: Iterable[tuple[ToolCall, str]]) -> Reply:
-        done = []
+    def _fixed(self, calls: Sequence[tuple[ToolCall, str]], length: int) -> Reply:
         results = []
-        failed = False
-        for call, wrong in calls:
-            done.append(call)
+        affordable = self._affordable(len(calls), length)
+        for number, (call, wrong) in enumerate(calls):
             try:
-                result = self._fixed(call, wrong)
+                if wrong or number >= affordable:
+                    raise CallError(wrong or _TOO_MUCH)
+                result = self._permitted(call)
             except (CallError, ValueError) as problem:
-                result = {"status": False, "message": str(problem)}
-                failed = True
+                kind = f"{type(problem.__cause__).__name__}: " if problem.__cause__ else ""
+                result = {"status": False, "message": f"{kind}{problem}"}
             results.append(json.loads(json.dumps(result)))
-        executed = bool(results) and not (failed and self.mode == "multi_turn")
-        self.counted = self.counted or executed
+        self.counted = self.counted or bool(results)
         text = json.dumps(results, ensure_ascii=False)
-        return Reply(text, executed, results, tuple(done))
+        return Reply(text, bool(results), results, tuple(call for call, _ in calls))
 
-    def _fixed(self, call: ToolCall, wrong: str) -> Any:
+    def _permitted(self, call: ToolCall) -> Any:
         if call.name not in self.offered:
             raise NoSuchFunction(f"There is no function {call.name!r}.")
         if not self.world.has(call.name):
             raise NoSuchFunction(f"The function {call.name!r} is not available in this task.")
-        if wrong:
-            raise CallError(wrong)
         return self.world.call(call.name, {key: checked(v) for key, v in call.arguments.items()})
 
 
@@ -229,8 +263,6 @@ def _nodes(message: str) -> tuple[CallNode, ...]:
 
 def _through_json(result: Any) -> Any:
     """Return a result as the original hands it over: a dict through JSON, the rest from text."""
-    if type(result) is str and result[:1].isalpha() and result not in ("Infinity", "NaN"):
-        return result
     try:
         return json.loads(json.dumps(result) if isinstance(result, dict) else str(result))
     except ValueError:

@@ -1,20 +1,20 @@
 """What the services say, in English and in Chinese: one template a message.
 
 The wording follows the original wherever a recording shows it. Never seen in a recording, and
-so worded by us in the same manner:
+so worded by us in the same manner, are:
 
-- device and messages: in English, sending without Wi-Fi; in Chinese, sending, the latest and
-  the earliest message without device login, and a full inbox; in both, unknown people, nothing
-  between two people, an empty inbox, and all times without device login;
-- reminders: in English, deletion; in Chinese, the lack of device login and of room; in both, an
-  unknown title or id, no reminder at all, and what marking and searching answer;
-- food: in English, an unknown merchant, an invalid quantity, and empty lists of orders and of
-  people logged in; in Chinese, too small a balance; in both, an unknown user and a wrong
-  password;
-- travel: in English, a reservation that is not the user's, an unknown flight, payment of a
-  price difference and nothing to pay; in both, cancelling within 24 hours, no reservation or
-  connection found, a price difference or baggage fee that cannot be paid, and all that the
-  functions answer which no task offers.
+- in both languages: no_person, view_no_login, none_between, times_no_login, inbox_empty,
+  add_reminder_no_login, no_reminders, no_title, delete_reminder_no_login, no_reminder, no_user,
+  wrong_password, bad_account, no_transfer, no_reservations, which_reservation, unknown_cabin,
+  cabin_changed, cabin_unpaid, baggage_unpaid, late_refund, balance_updated, refunded;
+- in English alone: send_no_wifi, reminder_deleted, nobody, no_merchant, bad_quantity, no_orders,
+  no_order_found, unknown_flight, not_yours, cabin_paid, nothing_to_pay;
+- in Chinese alone: send_no_login, inbox_full, latest_no_login, earliest_no_login,
+  reminders_full, reminder_no_login, reminder_marked, mark_no_login, search_no_login,
+  no_reminder_found, too_little, free_refund.
+
+Nor is what the Chinese `search_reminders` raises, nor any result of `get_user_details`,
+`view_all_reminders`, and of the lists of orders and of people logged in where they hold some.
 """
 
 # ruff: noqa: RUF001 - Chinese punctuation is meant
