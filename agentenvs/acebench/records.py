@@ -71,6 +71,8 @@ class Task(Shared):
             (normal), `{api or parameter: [text]}` or a sentence (special), a list of
             `{class: {attribute: value}}` (agent).
         milestones: call texts, or a list of alternative lists of them, in agent tasks.
+        shelf: what `name` begins with where that is not the language: "mini" in the bundled
+            set, whose ids are unique over both languages.
     """
 
     id: str
@@ -86,16 +88,17 @@ class Task(Shared):
     involved_classes: tuple[str, ...] = ()
     answer: Any = None
     milestones: Sequence[Any] = ()
+    shelf: str = ""
 
     @property
     def name(self) -> str:
         """The id that is unique over both languages: `en/normal_atom_bool_0`."""
-        return f"{self.lang}/{self.id}"
+        return f"{self.shelf or self.lang}/{self.id}"
 
     @property
     def unit(self) -> str:
         """The id of what is scored: the dialogue's in the dialogue categories, else the task's."""
-        return f"{self.lang}/{self.category}_{self.number}"
+        return f"{self.shelf or self.lang}/{self.category}_{self.number}"
 
 
 def split_id(task_id: str) -> tuple[str, int, int | None]:
