@@ -38,8 +38,8 @@ RESULT = {"status": True, "message": "Food delivery order successfully placed."}
 HOSTILE = (
     "[" + ", ".join(["login_device()"] * 900) + "]",
     "[" + ", ".join(["get_flight_details()"] * 900) + "]",
-    "[" + ", ".join(["search_messages(user_name='Eve', keyword='aaaaaaab')"] * 800) + "]",
-    "[cancel_reservation(user_id='user1', reservation_id=9**9**9, reason='')]",
+    "[" + ", ".join(["search_messages(user_name='Ann', keyword='aaaaaaab')"] * 800) + "]",
+    "[cancel_reservation(user_id='u1', reservation_id=9**9**9, reason='')]",
     "[cancel_reservation(user_id=open(file='x', mode='w'), reservation_id='', reason='')]",
     "[f(a=" + "[" * 20_000 + "]" * 20_000 + ")]",
     "[f(a=" + "1+" * 24_000 + "1)]",

@@ -124,7 +124,7 @@ class Travel(Service):
         """Book a flight, paid at once."""
         account = self.authenticate_user(user_id, password)
         if "membership_level" not in account:
-            raise KeyError("membership_level")
+            raise LookupError(self.texts["bad_account"])
         flight = self._flight(flight_no)
         if flight is None:
             raise LookupError(self.texts["unknown_flight"])

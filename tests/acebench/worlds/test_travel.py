@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -61,8 +62,8 @@ def test_a_booking_is_paid_and_listed_without_its_route(tiny: Tiny, lang: str) -
 @pytest.mark.parametrize(
     ("more", "error"),
     [
-        ({"password": "two"}, "membership_level"),
-        ({"user_id": "u9"}, "membership_level"),
+        ({"password": "two"}, "Incorrect user ID or password"),
+        ({"user_id": "u9"}, "Incorrect user ID or password"),
         ({"flight_no": "T9"}, "Flight information is invalid"),
         ({"cabin": "First"}, "Invalid cabin class: First"),
         ({"baggage_count": "1"}, "unsupported operand"),
@@ -137,6 +138,26 @@ def test_a_change_stays_where_its_payment_fails(tiny: Tiny) -> None:
     assert "Insufficient" in modify(world, add_baggage=30)
     assert money(world) == (500.0, 1000.0)
     assert state(world)["reservations"][0]["baggage"] == 31
+
+
+def test_a_cabin_that_cannot_be_paid_is_changed_all_the_same(tiny: Tiny) -> None:
+    world = desk(tiny)
+    for count in range(8):
+        reserve(world, baggage_count=1, payment_method=("bank", "cash")[count % 2])
+    reserve(world, baggage_count=11)
+    assert money(world) == (100.0, 0.0)
+    assert "Insufficient" in modify(world, new_cabin=BUSINESS)
+    assert state(world)["reservations"][0]["cabin"] == BUSINESS
+    assert "refunded: 200" in modify(world, new_cabin=ECONOMY, new_payment_method="visa")
+    assert money(world) == (100.0, 0.0)
+
+
+def test_a_cabin_of_the_same_price_costs_nothing(tiny: Tiny) -> None:
+    initial = copy.deepcopy(tiny["en"])
+    initial["Travel"]["state"]["flights"][0]["business_price"] = 100
+    world = World.of("en", initial, {}, ("Travel",))
+    assert modify(world, new_cabin=BUSINESS) == "Cabin change successful."
+    assert money(world) == (500.0, 1000.0)
 
 
 def test_the_bag_fee_is_for_all_that_are_over(tiny: Tiny) -> None:
