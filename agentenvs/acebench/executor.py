@@ -27,7 +27,7 @@ _ABORTED = "Error during execution: {str(e)}"
 #: of one message: what a call costs grows with what was written before it
 MESSAGE_TEXT = 50_000
 EPISODE_TEXT = 100_000
-MESSAGE_WORK = 400_000
+MESSAGE_WORK = 250_000
 _CALL_WORK = 200
 _TOO_MUCH = "this message does too much"
 _UNBOUND = "cannot access local variable 'func_call_result' where it is not associated with a value"
@@ -80,7 +80,7 @@ class Executor:
     calls with white space around it, and everything else is words.
 
     Under both, a message of over 50,000 characters is words, an episode carries out messages of
-    100,000 characters in all, and a message only so many calls (hundreds at the start, eight at
+    100,000 characters in all, and a message only so many calls (about two hundred at the start, four at
     the end of such an episode).
 
     Args:
