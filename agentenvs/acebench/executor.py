@@ -80,8 +80,8 @@ class Executor:
     calls with white space around it, and everything else is words.
 
     Under both, a message of over 50,000 characters is words, an episode carries out messages of
-    100,000 characters in all, and a message only so many calls (about two hundred at the start, four at
-    the end of such an episode).
+    100,000 characters in all, and a message only so many calls (about two hundred at the start,
+    four at the end of such an episode).
 
     Args:
         world: the world to act in; it is changed.
