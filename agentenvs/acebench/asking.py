@@ -1,5 +1,7 @@
 """What a polite agent asks its user before it acts."""
 
+# ruff: noqa: RUF001 - Chinese punctuation is meant
+
 from __future__ import annotations
 
 from agentenvs.core import ToolCall

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from agentenvs.acebench.asking import questions
@@ -43,11 +43,11 @@ def gold_actions(task_id: str, rules: Rules = "official") -> list[str]:
         SourceMissing: it is official and the source cannot be had.
         NoPlan: no calls lead to the end state wanted.
     """
-    from agentenvs.acebench.tasks import initial_of, tasks_of
+    from agentenvs.acebench.tasks import initial_state, turns_of
 
-    turns = tasks_of(task_id)
+    turns = turns_of(task_id)
     if turns[0].category in AGENT:
-        return agent_plan(turns[0], initial_of(turns[0]), rules)
+        return agent_plan(turns[0], initial_state(task_id), rules)
     return [answer_text(turn, rules) for turn in turns]
 
 
