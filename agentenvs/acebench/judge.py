@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 from agentenvs.acebench import normal, sentences, special, states, strict
@@ -20,11 +20,11 @@ from agentenvs.acebench.records import (
     read_folder,
 )
 from agentenvs.acebench.replay import replay
+from agentenvs.acebench.tasks import open_records
 from agentenvs.core import Rules
-from agentenvs.errors import BadArgument, SourceMissing, UnknownName, did_you_mean
-from agentenvs.sources import open_source
+from agentenvs.errors import BadArgument, UnknownName, did_you_mean
 
-__all__ = ["Verdict", "judge_answer", "judge_state", "official_records", "verdict"]
+__all__ = ["Verdict", "judge_answer", "judge_state", "verdict"]
 
 
 def verdict(
@@ -72,7 +72,7 @@ def verdict(
     if lang not in LANGS:
         raise UnknownName(f"There is no language {lang!r}. Known: 'en', 'zh'.")
     if records is None:
-        records = official_records()
+        records = open_records()
     elif not isinstance(records, Records):
         records = read_folder(records)
     known = records.category(lang, category)
@@ -131,22 +131,3 @@ def _check_texts(name: str, texts: object) -> None:
     for text in texts:
         if not isinstance(text, str):
             raise BadArgument(f"Expected `{name}` to hold texts, got {type(text)}.")
-
-
-@lru_cache(1)
-def official_records() -> Records:
-    """Return the records of the source "acebench".
-
-    Raises:
-        SourceMissing: they are not in the cache and cannot be fetched.
-    """
-    tree = open_source("acebench")
-    mark = "data_en/data_agent_multi_step.json"
-    prefix = next((path[: -len(mark)] for path in tree.files if path.endswith(mark)), None)
-    if prefix is None:
-        raise SourceMissing(f"Expected {mark} in the source 'acebench' at {tree.path}.")
-
-    def read(name: str) -> bytes:
-        return tree.read(prefix + name)
-
-    return Records(read)

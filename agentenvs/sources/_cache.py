@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from agentenvs.errors import SourceError
+from agentenvs.errors import SourceError, SourceMismatch, SourceMissing
 from agentenvs.sources._home import cache_folder
 from agentenvs.sources._plain import take
 from agentenvs.sources._progress import Progress, quiet
@@ -145,11 +145,20 @@ def _keep_files(source: Source, found: Path, copy: Path, progress: Progress) -> 
 def _pack(source: Source, found: Path, target: Path) -> None:
     tree = Tree(source, found, "cache")
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(tree.files):
+        for path, content in sorted({**tree.read_many(), **_made(tree)}.items()):
             entry = zipfile.ZipInfo(path)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
-            archive.writestr(entry, tree.read(path))
+            archive.writestr(entry, content)
+
+
+def _made(tree: Tree) -> dict[str, bytes]:
+    """Return the made files as far as the tree has what they take."""
+    contents = {}
+    for made in tree.source.made:
+        with suppress(SourceMissing, SourceMismatch):
+            contents[made.path] = tree.read(made.path)
+    return contents
 
 
 def _place(source: Source, copy: Path, target: Path) -> Path:

@@ -189,8 +189,9 @@ def _recognised(
         raise SourceMissing(
             f"Expected {label} to be a folder with {wanted}, or one of them, got {came}."
         )
+    archive = "its archive" if forms[0].loose else forms[0].filename
     raise SourceMissing(
-        f"Expected {label} to be {forms[0].filename}, a folder that holds it, or an unpacked "
+        f"Expected {label} to be {archive}, a folder that holds it, or an unpacked "
         f"copy, got {came}."
     )
 
@@ -229,7 +230,9 @@ def _whole_copy(entry: Source, progress: Progress) -> Path | None:
 
 
 def wrong_hash(entry: Source, path: Path) -> list[str]:
-    """Return how an archive's hash differs from the pinned one, [] if it does not."""
+    """Return how an archive's hash differs from the pinned one, [] if it does not or none is."""
+    if entry.loose:
+        return []
     found = stream_sha256(path)
     return [] if found == entry.sha256 else [f"expected sha256 {entry.sha256}, found {found}"]
 

@@ -12,7 +12,7 @@ from http.client import HTTPMessage
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["DroppedError", "RefusedError", "append"]
+__all__ = ["DroppedError", "RefusedError", "append", "fetch"]
 
 _CHUNK = 1 << 18
 _REDIRECTS = 5
@@ -108,6 +108,43 @@ def append(
             target.truncate()
     if done < size:
         raise DroppedError(f"broke off after {done:,} of {size:,} bytes")
+
+
+def fetch(
+    address: str, target: Path, most: int, timeout: float, told: Callable[[int], None]
+) -> None:
+    """Fetch a file of unknown size into `target`.
+
+    Args:
+        address: an http or https address.
+        target: the file; written anew.
+        most: bytes above which it is refused.
+        timeout: seconds without a byte.
+        told: is told how many bytes have come.
+
+    Raises:
+        DroppedError: the connection failed or broke off.
+        RefusedError: what came is not the file.
+        OSError: `target` cannot be written.
+    """
+    deadline = time.monotonic() + 60.0 + most / _SLOWEST
+    with _ask(address, 0, timeout) as answer:
+        _begin(answer, 0, 0)
+        chunk = _read(answer, _CHUNK)
+        _refuse_pages(answer, chunk, 0)
+        done = 0
+        with open(target, "wb") as stream:
+            while chunk:
+                done += len(chunk)
+                if done > most:
+                    raise RefusedError(f"sends more than {most:,} bytes")
+                stream.write(chunk)
+                told(done)
+                if time.monotonic() > deadline:
+                    raise DroppedError(f"slower than {_SLOWEST / 1000:g} kB/s")
+                chunk = _read(answer, _CHUNK)
+        if answer.length:
+            raise DroppedError(f"broke off after {done:,} bytes")
 
 
 def _ask(address: str, have: int, timeout: float) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentenvs.errors import UnknownName, did_you_mean
+from agentenvs.sources._acebench import ACEBENCH
 from agentenvs.sources._files import Files
 from agentenvs.sources._pypi import PyPIWheel
 from agentenvs.sources._source import NeededFile, Source
@@ -165,7 +166,9 @@ _WEBSHOP_FULL = _webshop(
     way=Files(_IDS),
 )
 
-SOURCES: dict[str, Source] = {entry.name: entry for entry in (_BFCL, _WEBSHOP_1K, _WEBSHOP_FULL)}
+SOURCES: dict[str, Source] = {
+    entry.name: entry for entry in (_BFCL, _WEBSHOP_1K, _WEBSHOP_FULL, ACEBENCH)
+}
 
 #: names that stand for several sources; the first is the one to fetch
 FAMILIES: Mapping[str, tuple[str, ...]] = {"webshop": ("webshop-1k", "webshop-full")}

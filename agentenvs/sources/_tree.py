@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import stat
-import struct
-import zipfile
-import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -23,25 +17,15 @@ from agentenvs.errors import (
     did_you_mean,
 )
 from agentenvs.sources import _plain
+from agentenvs.sources._containers import UNREADABLE, DiffersError, opened, root_of, sha256_of
 from agentenvs.sources._progress import Progress, quiet
-from agentenvs.sources._source import NeededFile, Source
+from agentenvs.sources._source import Made, NeededFile, Source
 
 __all__ = ["Origin", "Tree", "locate", "mismatch", "problems_of"]
 
 Origin = Literal["env", "installed", "cache"]
 
 _READABLE = 256_000_000
-_PLAIN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_UNREADABLE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    EOFError,
-    NotImplementedError,
-    OSError,
-    RuntimeError,
-    ValueError,
-)
 
 
 @dataclass(frozen=True)
@@ -84,12 +68,17 @@ class Tree(Shared):
         Args:
             path: its path inside the source, with forward slashes.
 
+        A file of `Source.made` can be read as well, where the copy has what it takes.
+
         Raises:
             UnknownName: it is not one of `files`.
-            SourceMissing: the archive or folder has gone.
+            SourceMissing: the archive or folder has gone, or a made file cannot be made.
             SourceMismatch: it is no longer the pinned content.
-        BadArgument: it is too large for memory; `place` says where it lies.
+            BadArgument: it is too large for memory; `place` says where it lies.
         """
+        for made in self.source.made:
+            if made.path == path:
+                return self._made(made)
         return self.read_many([path])[path]
 
     def place(self, path: str) -> Path:
@@ -103,6 +92,26 @@ class Tree(Shared):
         if not self.path.is_dir():
             raise BadArgument(f"{path!r} lies inside the archive {self.path}: read it instead.")
         return self.path / path
+
+    def _made(self, made: Made) -> bytes:
+        content: bytes | None = None
+        try:
+            with opened(self.path, self.source) as container:
+                content = container.read(made.path, made.size)
+                if content is None or sha256_of(content) != made.sha256:
+                    content = made.work_out(container)
+        except FileNotFoundError as error:
+            raise SourceMissing(f"{self.path} has gone since it was opened.") from error
+        except UNREADABLE as error:
+            raise mismatch(self.source, self.path, [f"cannot be read: {error}"]) from error
+        if content is None:
+            raise SourceMissing(
+                f"{self.path} has no {made.path}, and nothing that it can be worked out of."
+            )
+        if sha256_of(content) != made.sha256:
+            wrong = f"{made.path}: expected sha256 {made.sha256}, found {sha256_of(content)}"
+            raise mismatch(self.source, self.path, [wrong])
+        return content
 
     def _file(self, path: str) -> NeededFile:
         try:
@@ -119,14 +128,14 @@ class Tree(Shared):
                 raise BadArgument(f"{path!r} is too large to be read at once: see `place`.")
         contents: dict[str, bytes] = {}
         try:
-            with _opened(self.path) as container:
+            with opened(self.path, self.source) as container:
                 for path in wanted:
                     contents[path] = container.checked(self.source.by_path[path])
         except FileNotFoundError as error:
             raise SourceMissing(f"{self.path} has gone since it was opened.") from error
-        except _DiffersError as problem:
+        except DiffersError as problem:
             raise mismatch(self.source, self.path, [str(problem)]) from problem
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             raise mismatch(self.source, self.path, [f"cannot be read: {error}"]) from error
         return contents
 
@@ -143,6 +152,10 @@ def locate(path: Path, source: Source) -> Path | None:
         return _plain.locate(path, source)
     if path.is_file():
         return path
+    if source.loose:
+        root = root_of(path, source)
+        if root is not None:
+            return root
     for root in (path, path.parent):
         if any(_lies_under(path, root, file.path) for file in source.files):
             return root
@@ -167,13 +180,13 @@ def problems_of(
         return _plain.problems_of(path, source, progress, anew)
     found: list[str] = []
     try:
-        with _opened(path) as container:
+        with opened(path, source) as container:
             for file in source.files:
                 try:
                     container.checked(file)
-                except _DiffersError as problem:
+                except DiffersError as problem:
                     found.append(str(problem))
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         found.append(f"cannot be read: {error}")
     return found
 
@@ -185,71 +198,3 @@ def mismatch(source: Source, path: Path, problems: list[str]) -> SourceMismatch:
         shown.append(f"  and {len(problems) - 3} more")
     first = f"{path} is not the pinned {source.name} {source.version}:"
     return SourceMismatch("\n".join([first, *shown]))
-
-
-class _DiffersError(Exception):
-    """A needed file is absent or differs; its text is kept as a problem."""
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[_Folder | _Archive]:
-    if path.is_dir():
-        yield _Folder(path)
-    else:
-        with zipfile.ZipFile(path) as archive:
-            yield _Archive(archive)
-
-
-class _Folder:
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def checked(self, file: NeededFile) -> bytes:
-        try:
-            with open(self._root / file.path, "rb", opener=_open_without_waiting) as stream:
-                facts = os.fstat(stream.fileno())
-                if not stat.S_ISREG(facts.st_mode):
-                    raise _DiffersError(f"{file.path}: not a regular file")
-                _check_size(file, facts.st_size)
-                return _check_hash(file, stream.read(file.size + 1))
-        except (FileNotFoundError, NotADirectoryError):
-            raise _DiffersError(f"{file.path}: missing") from None
-        except OSError as error:
-            raise _DiffersError(f"{file.path}: cannot be read ({error.strerror})") from error
-
-
-def _open_without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-class _Archive:
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        self._archive = archive
-
-    def checked(self, file: NeededFile) -> bytes:
-        try:
-            entry = self._archive.getinfo(file.path)
-        except KeyError:
-            raise _DiffersError(f"{file.path}: missing") from None
-        _check_size(file, entry.file_size)
-        if entry.compress_type not in _PLAIN:
-            raise _DiffersError(
-                f"{file.path}: expected stored or deflated, got {entry.compress_type}"
-            )
-        try:
-            content = self._archive.read(entry)
-        except _UNREADABLE as error:
-            raise _DiffersError(f"{file.path}: cannot be read ({error})") from error
-        return _check_hash(file, content)
-
-
-def _check_size(file: NeededFile, size: int) -> None:
-    if size != file.size:
-        raise _DiffersError(f"{file.path}: expected {file.size:,} bytes, found {size:,}")
-
-
-def _check_hash(file: NeededFile, content: bytes) -> bytes:
-    found = hashlib.sha256(content).hexdigest()
-    if found != file.sha256:
-        raise _DiffersError(f"{file.path}: expected sha256 {file.sha256}, found {found}")
-    return content
