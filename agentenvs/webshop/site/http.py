@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import os
 import re
 import socket
 import socketserver
@@ -80,7 +81,8 @@ class Server(socketserver.TCPServer):
         body: the most bytes of a form.
     """
 
-    allow_reuse_address = True
+    # On Windows the option would let two servers listen on one port.
+    allow_reuse_address = os.name == "posix"
     request_queue_size = 512
 
     def __init__(
@@ -154,8 +156,14 @@ class Server(socketserver.TCPServer):
             head = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: %d"
             request.sendall(head % len(body) + b"\r\n\r\n" + body)
             self.shutdown_request(request)
-        else:
+            return
+        try:
             thread.start()
+        except RuntimeError:
+            # No further thread can be had; what is not served must not count as open.
+            with self._lock:
+                self._open.pop(request, None)
+            raise
 
     def _converse(self, request: socket.socket, client_address: Any) -> None:
         try:

@@ -219,3 +219,21 @@ def test_stopping_ends_idle_connections_and_lets_answers_finish() -> None:
     assert threading.active_count() < before
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", server.port), timeout=1)
+
+
+def test_a_connection_that_gets_no_thread_does_not_count_as_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server = Server(("127.0.0.1", 0), answer, connections=1)
+    server.start()
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(threading.Thread, "start", _no_thread)
+            assert say(server, b"GET / HTTP/1.1\r\n" + HOST + b"\r\n") == b""
+        assert status(say(server, b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")) == 200
+    finally:
+        server.stop()
+
+
+def _no_thread(thread: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
