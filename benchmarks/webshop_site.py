@@ -17,8 +17,8 @@ from http.client import HTTPConnection
 
 from agentenvs.errors import BrowserError
 from agentenvs.webshop import WebShopBrowserEnv, WebShopEnv, gold_actions
+from agentenvs.webshop.paths import Place, path
 from agentenvs.webshop.site import Site
-from agentenvs.webshop.site.paths import Place, path
 
 Plans = Sequence[tuple[str, list[str]]]
 

@@ -16,12 +16,13 @@ from agentenvs.errors import BadArgument, BrowserError
 from agentenvs.webshop.actions import Call
 from agentenvs.webshop.catalog import Catalog
 from agentenvs.webshop.env import MAX_STEPS, Observation, WebShopEnv, _Role
-from agentenvs.webshop.pages import Shop, State
+from agentenvs.webshop.pages import Shop
+from agentenvs.webshop.paths import Place, path, read
 from agentenvs.webshop.records import Goal
 from agentenvs.webshop.site.chromium import Chromium, Programs
-from agentenvs.webshop.site.paths import Place, path, read
 from agentenvs.webshop.site.server import Site
 from agentenvs.webshop.site.sessions import Assigned
+from agentenvs.webshop.views import State
 
 __all__ = ["WebShopBrowserEnv"]
 

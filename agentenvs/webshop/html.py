@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from agentenvs.core import Shared
 from agentenvs.webshop.layout import SUB_PAGES
-from agentenvs.webshop.pages import View
-from agentenvs.webshop.site.paths import Place, path
+from agentenvs.webshop.paths import Place, path
+from agentenvs.webshop.views import View
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-    from agentenvs.webshop.site.pictures import Pictures
 
 __all__ = ["Links", "Renderer", "links", "render"]
 
@@ -91,15 +89,15 @@ class Renderer(Shared):
     """Renders pages; its templates are read and compiled once.
 
     Args:
-        pictures: draws the products; then pages are made to be looked at, with a style and all
-            that goes with it. Without, they hold what the original's pages say and nothing
-            else. The texts that a client reads are the same.
+        styled: make pages to be looked at, with a style, pictures and all that goes with them;
+            else they hold what the original's pages say and nothing else. The texts that a
+            client reads are the same.
     """
 
-    def __init__(self, pictures: Pictures | None = None) -> None:
-        self._pictures = pictures
+    def __init__(self, styled: bool = False) -> None:
+        self._styled = styled
         self._templates = _environment()
-        self._style = _read("shop.css") if pictures is not None else ""
+        self._style = _read("shop.css") if styled else ""
 
     def page(
         self,
@@ -139,9 +137,8 @@ class Renderer(Shared):
         """Return one of the templates, filled in; every value is escaped."""
         from markupsafe import Markup
 
-        styled = self._pictures is not None
         css = Markup(self._style)  # noqa: S704
-        return self._templates.get_template(name).render(values, styled=styled, css=css)
+        return self._templates.get_template(name).render(values, styled=self._styled, css=css)
 
 
 def render(view: View, session: str = "") -> str:

@@ -11,14 +11,14 @@ from agentenvs.webshop import engine, layout, urls
 from agentenvs.webshop.layout import BACK, BUY, NEXT, PREV, SEARCH, SUB_PAGES, Layout
 from agentenvs.webshop.records import Goal, Product
 from agentenvs.webshop.reward import score as reward_of
-from agentenvs.webshop.views import Card, Choice, OptionGroup, Page, State, View
+from agentenvs.webshop.views import Card, Choice, OptionGroup, State, View
 
 if TYPE_CHECKING:
     import numpy as np
 
     from agentenvs.webshop.catalog import Catalog
 
-__all__ = ["PAGE_SIZE", "Card", "Choice", "Kept", "OptionGroup", "Page", "Shop", "State", "View"]
+__all__ = ["PAGE_SIZE", "Kept", "Shop"]
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")

@@ -25,8 +25,8 @@ from agentenvs.webshop.browser import WebShopBrowserEnv
 from agentenvs.webshop.catalog import Catalog
 from agentenvs.webshop.env import WebShopEnv
 from agentenvs.webshop.pages import Shop
+from agentenvs.webshop.paths import Place, read
 from agentenvs.webshop.site.chromium import Chromium, Programs
-from agentenvs.webshop.site.paths import Place, read
 
 try:
     Programs()

@@ -9,9 +9,9 @@ import pytest
 from agentenvs.webshop.catalog import Catalog
 from agentenvs.webshop.env import WebShopEnv
 from agentenvs.webshop.html import Renderer, links, render
-from agentenvs.webshop.pages import Shop, State
-from agentenvs.webshop.site.pictures import Pictures
+from agentenvs.webshop.pages import Shop
 from agentenvs.webshop.text import Text
+from agentenvs.webshop.views import State
 
 
 class Page(HTMLParser):
@@ -44,7 +44,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def styled() -> Renderer:
-    return Renderer(Pictures())
+    return Renderer(styled=True)
 
 
 def walk(catalog: Catalog, **kwargs: Any) -> list[tuple[Shop, State]]:
@@ -146,7 +146,7 @@ def test_texts_are_escaped(odd_shop: Catalog) -> None:
 
 
 def test_every_link_leads_to_a_page(odd_shop: Catalog) -> None:
-    from agentenvs.webshop.site.paths import read
+    from agentenvs.webshop.paths import read
 
     for shop, state in walk(odd_shop, show_attrs=True):
         for tag, attrs in Page(render(shop.view(state), "s")).elements:

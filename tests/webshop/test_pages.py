@@ -10,7 +10,8 @@ import pytest
 from agentenvs.core import Rules
 from agentenvs.webshop import engine
 from agentenvs.webshop.catalog import Catalog
-from agentenvs.webshop.pages import Kept, Shop, State
+from agentenvs.webshop.pages import Kept, Shop
+from agentenvs.webshop.views import State
 
 RULES = ("official", "fixed")
 

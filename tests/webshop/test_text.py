@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from agentenvs.webshop.catalog import Catalog
-from agentenvs.webshop.pages import Shop, State
+from agentenvs.webshop.pages import Shop
 from agentenvs.webshop.text import RichText, Text
+from agentenvs.webshop.views import State
 
 TOLD = "Instruction: [SEP] buy it [SEP] Back to Search"
 
@@ -95,8 +96,8 @@ def test_the_receipt_escapes_options_and_tells_no_goal(odd_shop: Catalog) -> Non
 
 
 def test_the_receipt_escapes_marks_of_html() -> None:
-    from agentenvs.webshop.pages import View
     from agentenvs.webshop.text import _receipt
+    from agentenvs.webshop.views import View
 
     view = View("done", "", "", options={"b": "<&>'", "a": '"'})
     texts = _receipt(view)

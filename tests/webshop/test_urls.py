@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from agentenvs.webshop.pages import State
 from agentenvs.webshop.urls import page_named_in, url
+from agentenvs.webshop.views import State
 
 HOME = "http://127.0.0.1:3000"
 ITEM = State(

@@ -13,12 +13,13 @@ from agentenvs.core import MAX_ACTION
 from agentenvs.errors import UnknownName
 from agentenvs.webshop.html import Renderer, links
 from agentenvs.webshop.layout import BUY, PREV
-from agentenvs.webshop.pages import Shop, State, View
+from agentenvs.webshop.pages import Shop
+from agentenvs.webshop.paths import Place, path, read
 from agentenvs.webshop.site.breakdown import breakdown
 from agentenvs.webshop.site.http import Request, Response, plain
-from agentenvs.webshop.site.paths import Place, path, read
 from agentenvs.webshop.site.pictures import Pictures
 from agentenvs.webshop.site.sessions import Assigned, Sessions
+from agentenvs.webshop.views import State, View
 
 __all__ = ["App"]
 
@@ -42,7 +43,7 @@ class App:
         self._sessions = sessions
         self._details = details
         self._pictures = Pictures()
-        self._renderer = Renderer(self._pictures)
+        self._renderer = Renderer(styled=True)
         script = resources.files("agentenvs.assets").joinpath("webshop", "shop.js")
         self._script = script.read_bytes()
 

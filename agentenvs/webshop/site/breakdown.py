@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agentenvs.core import Rules
-from agentenvs.webshop.pages import View
 from agentenvs.webshop.records import NO_CAP, Goal
 from agentenvs.webshop.reward import attribute_hits, option_hits
+from agentenvs.webshop.views import View
 
 __all__ = ["Breakdown", "Line", "Part", "breakdown"]
 

@@ -13,10 +13,10 @@ from agentenvs.errors import BadArgument
 from agentenvs.webshop.catalog import Catalog
 from agentenvs.webshop.locate import open_catalog
 from agentenvs.webshop.pages import Shop
+from agentenvs.webshop.paths import Place, path
 from agentenvs.webshop.records import Goal
 from agentenvs.webshop.site.app import App
 from agentenvs.webshop.site.http import Server
-from agentenvs.webshop.site.paths import Place, path
 from agentenvs.webshop.site.sessions import Assigned, Sessions
 from agentenvs.webshop.tasks import task_ids
 

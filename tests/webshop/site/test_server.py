@@ -54,7 +54,7 @@ def test_two_hundred_sessions_at_once_do_not_mix(new_client: Any) -> None:
 
 def _worth(shop: Shop, catalog: Catalog, done: str, goal: Goal) -> float:
     """Return what a purchase is worth by the state machine alone."""
-    from agentenvs.webshop.site.paths import read
+    from agentenvs.webshop.paths import read
 
     place = read(done)
     assert place is not None

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 
 from agentenvs.syntax import UnreadableCall, parse_expression
 from agentenvs.webshop.layout import SUB_PAGES
-from agentenvs.webshop.pages import Page, State
+from agentenvs.webshop.views import Page, State
 
 __all__ = ["MAX_SESSION", "Place", "path", "read"]
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentenvs.webshop.pages import State
-from agentenvs.webshop.site.paths import Place, path, read
+from agentenvs.webshop.paths import Place, path, read
 from agentenvs.webshop.urls import url
+from agentenvs.webshop.views import State
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=12)
 WORDS = st.lists(TEXTS, min_size=1, max_size=4).map(lambda w: tuple(" ".join(w).lower().split(" ")))
