@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentenvs.acebench.literal import MAX_CALLS, Call
-from agentenvs.actions import read_json_action
+from agentenvs.acebench.quick import Call, quick_calls
+from agentenvs.actions import MAX_CALLS, read_json_action
 from agentenvs.core import Tool
 from agentenvs.syntax import (
     MAX_TEXT,
@@ -65,7 +65,10 @@ def read_calls(text: str, functions: Sequence[Mapping[str, Any]]) -> list[Call]:
     Raises:
         UnreadableCall: there is no such list; the reason is that of the first beginning of one.
     """
-    text = answer_text(text)
+    text = answer_text(text).strip()
+    plain = quick_calls(text, once=True)
+    if plain is not None and len(plain) <= MAX_CALLS:
+        return plain
     action = read_json_action(text)
     if action is not None and action.status == "calls":
         return [Call(call.name, dict(call.arguments)) for call in action.calls]
@@ -86,8 +89,6 @@ def read_calls(text: str, functions: Sequence[Mapping[str, Any]]) -> list[Call]:
 
 def _calls(text: str, functions: Sequence[Mapping[str, Any]]) -> list[Call]:
     nodes = parse_call_list(text, nested=True)
-    if len(nodes) > MAX_CALLS:
-        raise UnreadableCall(f"more than {MAX_CALLS} calls")
     tools = {
         function["name"]: Tool(function["name"], parameters=function.get("parameters") or {})
         for function in functions

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -32,7 +31,6 @@ _KINDS: Mapping[type, str] = MappingProxyType(
 _MAX_LEVELS = 70
 
 
-@lru_cache(8192)
 def plain(text: str) -> str:
     """Return the text without what writing it in another way may change.
 
@@ -62,41 +60,45 @@ def difference(value: Any, wanted: Any, path: str = "") -> str:
         wanted: what was expected.
         path: what to call the two.
     """
-    return _difference(value, wanted, path, _MAX_LEVELS)
+    found = _difference(value, wanted, _MAX_LEVELS)
+    if found is None:
+        return ""
+    keys, problem = found
+    where = ".".join([*([path] if path else []), *(str(key) for key in reversed(keys))])
+    return f"{where}: {problem}" if where else problem
 
 
-def _difference(value: Any, wanted: Any, path: str, levels: int) -> str:
-    if levels == 0:
-        return f"{path}: nested too deeply"
+def _difference(value: Any, wanted: Any, levels: int) -> tuple[list[Any], str] | None:
+    """Return the keys on the way to a difference, innermost first, and what it is."""
     kind, right = _KINDS.get(type(value), "something else"), _KINDS.get(type(wanted))
     if kind != right:
-        return f"{path}: expected {right}, got {kind}: {_shown(value)}"
+        return [], f"expected {right}, got {kind}: {_shown(value)}"
     if isinstance(wanted, dict):
         for key in wanted:
             if key not in value:
-                return f"{_at(path, key)}: missing"
+                return [key], "missing"
         for key in value:
             if key not in wanted:
-                return f"{_at(path, key)}: not in the reference"
-        for key, part in wanted.items():
-            problem = _difference(value[key], part, _at(path, key), levels - 1)
-            if problem:
-                return problem
-        return ""
-    if isinstance(wanted, list | tuple):
+                return [key], "not in the reference"
+        pairs = [(key, value[key], part) for key, part in wanted.items()]
+    elif isinstance(wanted, list | tuple):
         if len(value) != len(wanted):
-            return f"{path}: expected {len(wanted)} items, got {len(value)}"
-        for number, (item, part) in enumerate(zip(value, wanted, strict=True)):
-            problem = _difference(item, part, _at(path, number), levels - 1)
-            if problem:
-                return problem
-        return ""
-    same = plain(value) == plain(wanted) if isinstance(wanted, str) else value == wanted
-    return "" if same else f"{path}: expected {_shown(wanted)}, got {_shown(value)}"
-
-
-def _at(path: str, key: object) -> str:
-    return f"{path}.{key}" if path else str(key)
+            return [], f"expected {len(wanted)} items, got {len(value)}"
+        pairs = [
+            (at, item, part) for at, (item, part) in enumerate(zip(value, wanted, strict=True))
+        ]
+    elif value == wanted or (isinstance(wanted, str) and plain(value) == plain(wanted)):
+        return None
+    else:
+        return [], f"expected {_shown(wanted)}, got {_shown(value)}"
+    if levels == 0:
+        return [], "nested too deeply"
+    for key, item, part in pairs:
+        found = _difference(item, part, levels - 1)
+        if found is not None:
+            found[0].append(key)
+            return found
+    return None
 
 
 def _shown(value: Any) -> str:

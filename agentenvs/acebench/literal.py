@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, NamedTuple
+from typing import Any
 
 from agentenvs.acebench.arithmetic import compute
+from agentenvs.acebench.quick import Call, quick_calls
 from agentenvs.syntax import UnreadableCall, parse_expression
 
-__all__ = ["MAX_CALLS", "Call", "cut", "decode", "squeeze"]
+__all__ = ["MAX_CALLS", "Call", "cut", "decode", "decode_by_tree", "squeeze"]
 
 MAX_CALLS = 1_000
 _NO_TEXT = "compile() arg 1 must be a string, bytes or AST object"
-
-
-class Call(NamedTuple):
-    """A call as it was written: its name, and its arguments by name.
-
-    The name of `f(**{...})`'s argument is None.
-    """
-
-    name: str
-    arguments: dict[Any, Any]
 
 
 def cut(text: str) -> str | None:
@@ -70,6 +61,12 @@ def decode(text: str | None) -> list[Call]:
     """
     if text is None:
         raise UnreadableCall("no list of calls", _NO_TEXT)
+    calls = quick_calls(text)
+    return decode_by_tree(text) if calls is None else calls
+
+
+def decode_by_tree(text: str) -> list[Call]:
+    """Return what `decode` does, always by way of a syntax tree."""
     body = parse_expression(text)
     if not isinstance(body, ast.List | ast.Tuple):
         raise UnreadableCall(f"a {type(body).__name__} where a list of calls was expected")

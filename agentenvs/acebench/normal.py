@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 
+from agentenvs.acebench.expected import Expected, Parameter, expected, norm
 from agentenvs.acebench.literal import Call, cut, decode, squeeze
 from agentenvs.acebench.outcome import Verdict
 from agentenvs.acebench.records import DIALOGUES, Task
@@ -15,24 +13,6 @@ from agentenvs.syntax import UnreadableCall
 
 __all__ = ["check", "check_calls", "read"]
 
-_TYPES: Mapping[str, type] = MappingProxyType(
-    {
-        "string": str,
-        "integer": int,
-        "number": int,
-        "float": float,
-        "boolean": bool,
-        "array": list,
-        "list": list,
-        "tuple": tuple,
-        "dict": dict,
-        "object": dict,
-        "any": str,
-    }
-)
-_SUFFIX = re.compile(r"_\d+$")
-_DROPPED = str.maketrans({**dict.fromkeys(" ,./-_*^", ""), "'": '"'})
-_OBJECTS: Mapping[str, Any] = MappingProxyType({"type": "object"})
 _VALID = Verdict(True)
 
 
@@ -70,44 +50,54 @@ def check(task: Task, text: str) -> Verdict:
 def check_calls(task: Task, calls: Sequence[Call]) -> Verdict:
     """Judge calls by the official rules: each alternative of the reference in turn."""
     verdict = _VALID
-    answers = task.answer if isinstance(task.answer, list) else [task.answer]
-    for answer in answers:
-        verdict = _check_answer(task, calls, answer)
+    for answer in expected(task):
+        verdict = _check_answer(calls, answer)
         if verdict.valid:
             break
     return verdict
 
 
-def _check_answer(task: Task, calls: Sequence[Call], answer: Mapping[str, Any]) -> Verdict:
+def _check_answer(calls: Sequence[Call], answer: Sequence[Expected]) -> Verdict:
     if len(calls) != len(answer):
         return _fail("wrong functions number", "The number of functions does not match the answer.")
-    wanted = [_plain(name) for name in answer]
-    missing = _missing([call.name for call in calls], wanted)
+    missing = _missing([call.name for call in calls], [one.name for one in answer])
     if missing is not None:
         detail = f"extra function detected: {missing} is not in the ground truth"
         return _fail("function_mismatch", detail)
-    several = len(answer) > 1
-    for (name, parameters), plain in zip(answer.items(), wanted, strict=True):
-        verdict = _fail("simple_function_checker:unclear")
-        schema = _schema(task, name)
-        for call in calls:
-            if call.name != plain:
-                verdict = _fail("simple_function_checker:unclear")
-                continue
-            verdict = _check_call(schema, call, name, parameters)
-            if verdict.valid:
-                break
+    for call, one in zip(calls, answer, strict=True):
+        # Which call is tried first does not matter where one fits, and mostly it is this one.
+        if call.name == one.name and _check_call(call, one).valid:
+            continue
+        verdict = _check_any(calls, one)
         if not verdict.valid:
-            if several:
-                pairs = [{_plain(name): parameters} for name, parameters in answer.items()]
-                real = [{call.name: call.arguments} for call in calls]
-                detail = f"Parallel function call failed; excepted {pairs}, real: {real}"
-                return verdict._replace(detail=detail)
-            return verdict
+            return verdict._replace(detail=_of_several(calls, answer, verdict.detail))
     return _VALID
 
 
+def _check_any(calls: Sequence[Call], wanted: Expected) -> Verdict:
+    """Look for a call that fits; where none does, the failure is that of the last call."""
+    verdict = _VALID
+    for call in calls:
+        if call.name != wanted.name:
+            verdict = _fail("simple_function_checker:unclear")
+            continue
+        verdict = _check_call(call, wanted)
+        if verdict.valid:
+            break
+    return verdict
+
+
+def _of_several(calls: Sequence[Call], answer: Sequence[Expected], detail: str) -> str:
+    if len(answer) == 1:
+        return detail
+    pairs = [{one.name: one.arguments} for one in answer]
+    real = [{call.name: call.arguments} for call in calls]
+    return f"Parallel function call failed; excepted {pairs}, real: {real}"
+
+
 def _missing(names: list[str], wanted: list[str]) -> str | None:
+    if names == wanted:
+        return None
     for name in names:
         if name not in wanted:
             return name
@@ -119,62 +109,54 @@ def _missing(names: list[str], wanted: list[str]) -> str | None:
     return None
 
 
-@lru_cache(4096)
-def _plain(name: str) -> str:
-    return _SUFFIX.sub("", name)
-
-
-def _schema(task: Task, name: str) -> Mapping[str, Any]:
-    return next((item for item in task.functions if item["name"] in name), {})
-
-
-def _check_call(
-    function: Mapping[str, Any], call: Call, name: str, wanted: Mapping[str, Any]
-) -> Verdict:
-    known = function.get("name", name)
-    if known != call.name:
-        detail = str({"wrong_function": {"expected": known, "real": call.name}})
+def _check_call(call: Call, wanted: Expected) -> Verdict:
+    api, arguments = wanted.function, call.arguments
+    if api != call.name:
+        detail = str({"wrong_function": {"expected": api, "real": call.name}})
         return _fail("wrong_function_name", detail)
-    parameters = function.get("parameters", {})
-    arguments = call.arguments
-    if not arguments and not parameters:
+    if not arguments and wanted.is_empty:
         return _VALID
-    if not arguments or not parameters:
+    if not arguments or wanted.is_empty:
         return _fail("wrong_param")
-    schemas = parameters.get("properties", {})
-    for required in parameters.get("required", ()):
+    for required in wanted.required:
         if required not in arguments:
             return _fail("lack_args", f"lack required_params: {required}")
+    parameters = wanted.parameters
     for key, value in arguments.items():
-        if key is None or key not in schemas or key not in wanted:
+        parameter = parameters.get(key)
+        if parameter is None:
             return _fail("addition_args", f"addition params: {key}")
-        verdict = _check_value(known, key, schemas[key], value, wanted[key])
+        if parameter.is_text and value == parameter.wanted:
+            continue
+        verdict = _check_value(api, key, parameter, value)
         if not verdict.valid:
             return verdict
     return _VALID
 
 
-def _check_value(api: str, key: str, schema: Mapping[str, Any], value: Any, wanted: Any) -> Verdict:
-    kind = schema.get("type", "")
-    expected: Any = _TYPES.get(kind, str)
-    if kind == "float" and type(value) is int:
+def _check_value(api: str, key: str, parameter: Parameter, value: Any) -> Verdict:
+    right, wanted = parameter.type, parameter.wanted
+    if parameter.kind == "float" and type(value) is int:
         value = float(value)
     if value == "true" or value == "false":
         value = value == "true"
-    if type(value) is not expected and type(value) is not type(wanted) and value != wanted:
-        return _wrong_type(api, key, expected, value)
-    if type(wanted) is not expected:
+    given = type(value)
+    if given is not right and given is not type(wanted) and value != wanted:
+        return _wrong_type(api, key, right, value)
+    if type(wanted) is not right:
         return _VALID
-    if expected is str:
-        if _norm(wanted) in _norm(value):
+    if right is str:
+        if parameter.text in norm(value):
             return _VALID
         return _wrong_value("value_error:string", api, key, value, wanted)
-    if expected is dict or expected is list:
+    if right is dict or right is list:
         if not wanted:
-            return _wrong_type(api, key, expected, value)
-        if expected is dict:
+            return _wrong_type(api, key, right, value)
+        if str(value) == parameter.text:
+            return _VALID
+        if right is dict:
             return _check_object(api, key, value, wanted)
-        if schema.get("items", _OBJECTS).get("type") in ("object", "dict"):
+        if parameter.is_objects:
             return _check_objects(api, key, value, wanted)
         return _check_list(api, key, value, wanted)
     return _VALID
@@ -210,34 +192,25 @@ def _check_objects(api: str, key: str, value: Sequence[Any], wanted: Sequence[An
 def _check_list(api: str, key: str, value: Sequence[Any], wanted: Sequence[Any]) -> Verdict:
     if [_item(item) for item in value] == [_item(item) for item in wanted]:
         return _VALID
-    detail = (
-        f"wrong value for parameter ({key!r}) of api ({api}): [expected {wanted}, real: [{value}]]"
-    )
-    return _fail("value_error:list/tuple", detail)
+    detail = f"wrong value for parameter ({key!r}) of api ({api}): "
+    return _fail("value_error:list/tuple", f"{detail}[expected {wanted}, real: [{value}]]")
 
 
 def _item(value: Any) -> Any:
-    return _norm(value) if isinstance(value, str) else value
+    return norm(value) if isinstance(value, str) else value
 
 
 def _text(value: Any) -> str:
-    return _norm(value) if isinstance(value, str) else str(value)
-
-
-def _norm(text: str) -> str:
-    return text.translate(_DROPPED).lower()
+    return norm(value) if isinstance(value, str) else str(value)
 
 
 def _fail(error_type: str, detail: str = "") -> Verdict:
     return Verdict(False, error_type, detail=detail)
 
 
-def _wrong_type(api: str, key: str, expected: type, value: Any) -> Verdict:
-    detail = (
-        f"wrong type for parameter ({key}) of api ({api}):"
-        f"[excepted: {expected}, real: {type(value)}]"
-    )
-    return _fail("type_error", detail)
+def _wrong_type(api: str, key: str, right: type, value: Any) -> Verdict:
+    detail = f"wrong type for parameter ({key}) of api ({api}):"
+    return _fail("type_error", f"{detail}[excepted: {right}, real: {type(value)}]")
 
 
 def _wrong_value(error_type: str, api: str, key: str, value: Any, wanted: Any) -> Verdict:

@@ -50,7 +50,7 @@ CATEGORIES = (*NORMAL, *SPECIAL, *AGENT)
 _ID = re.compile(rf"({'|'.join(CATEGORIES)})_(\d{{1,6}})(?:_(\d{{1,6}}))?", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Task(Shared):
     """One record with its reference: read only, shared by all that use it.
 

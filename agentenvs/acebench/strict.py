@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from agentenvs.acebench.answers import read_calls
@@ -40,7 +41,7 @@ def check(task: Task, text: str, answers: Sequence[Mapping[str, Any]]) -> Verdic
 
 def check_calls(task: Task, calls: Sequence[Call], answers: Sequence[Mapping[str, Any]]) -> Verdict:
     """Judge calls by the mended rules: any one of the alternatives will do."""
-    functions = {function["name"]: function for function in task.functions}
+    functions = _functions(task)
     first: Verdict | None = None
     for answer in answers:
         verdict = _check_answer(functions, calls, answer)
@@ -50,30 +51,48 @@ def check_calls(task: Task, calls: Sequence[Call], answers: Sequence[Mapping[str
     return first or _VALID
 
 
+@lru_cache(4096)
+def _functions(task: Task) -> Mapping[str, Any]:
+    return {function["name"]: function for function in task.functions}
+
+
 def _check_answer(
     functions: Mapping[str, Any], calls: Sequence[Call], answer: Mapping[str, Any]
 ) -> Verdict:
-    wanted = [(_name(key, functions), parameters) for key, parameters in answer.items()]
-    if len(calls) != len(wanted):
-        detail = f"expected {len(wanted)} calls, got {len(calls)}"
+    if len(calls) != len(answer):
+        detail = f"expected {len(answer)} calls, got {len(calls)}"
         return Verdict(False, "wrong functions number", detail=detail)
-    names = sorted(name for name, _ in wanted)
-    given = sorted(call.name for call in calls)
-    if given != names:
-        detail = f"expected calls of {names}, got {given}"
-        return Verdict(False, "function_mismatch", detail=detail)
-    verdicts = [
-        [
-            _check_call(functions.get(name, {}), call, parameters) if call.name == name else None
-            for call in calls
-        ]
-        for name, parameters in wanted
-    ]
-    fits = [[bool(one and one.valid) for one in row] for row in verdicts]
-    unmatched = _unmatched(fits)
+    wanted: dict[str, list[Mapping[str, Any]]] = {}
+    for key, arguments in answer.items():
+        wanted.setdefault(_name(key, functions), []).append(arguments)
+    given: dict[str, list[Call]] = {}
+    for call in calls:
+        given.setdefault(call.name, []).append(call)
+    for name, references in wanted.items():
+        if len(given.get(name, ())) != len(references):
+            detail = f"expected {len(references)} calls of {name}, got {len(given.get(name, ()))}"
+            return Verdict(False, "function_mismatch", detail=detail)
+    for name, references in wanted.items():
+        verdict = _check_group(functions.get(name, {}), given[name], references)
+        if not verdict.valid:
+            return verdict
+    return _VALID
+
+
+def _check_group(
+    function: Mapping[str, Any], calls: Sequence[Call], references: Sequence[Mapping[str, Any]]
+) -> Verdict:
+    """Judge the calls of one function, each against a reference of its own."""
+    pairs = zip(calls, references, strict=True)
+    in_order = [_check_call(function, call, one) for call, one in pairs]
+    if len(calls) == 1 or all(verdict.valid for verdict in in_order):
+        return in_order[0]
+    verdicts = [[_check_call(function, call, one) for call in calls] for one in references]
+    unmatched = _unmatched([[verdict.valid for verdict in row] for row in verdicts])
     if unmatched is None:
         return _VALID
-    return next(one for one in verdicts[unmatched] if one is not None and not one.valid)
+    refused = [verdict for verdict in verdicts[unmatched] if not verdict.valid]
+    return refused[min(unmatched, len(refused) - 1)]
 
 
 def _name(key: str, functions: Mapping[str, Any]) -> str:
@@ -82,7 +101,10 @@ def _name(key: str, functions: Mapping[str, Any]) -> str:
 
 
 def _unmatched(fits: Sequence[Sequence[bool]]) -> int | None:
-    """Return a row that no one-to-one assignment of columns can serve, or None."""
+    """Return a row for which no column is left over, or None where each can have its own."""
+    for row, line in enumerate(fits):
+        if not any(line):
+            return row
     holder: dict[int, int] = {}
 
     def place(row: int, seen: set[int]) -> bool:
@@ -96,25 +118,20 @@ def _unmatched(fits: Sequence[Sequence[bool]]) -> int | None:
 
     for row in range(len(fits)):
         if not place(row, set()):
-            return row if not any(fits[row]) else _refused(fits, row)
+            return row
     return None
 
 
-def _refused(fits: Sequence[Sequence[bool]], row: int) -> int:
-    """Return a row that nothing fits, or `row` where each has something."""
-    return next((other for other, line in enumerate(fits) if not any(line)), row)
-
-
 def _check_call(function: Mapping[str, Any], call: Call, wanted: Mapping[str, Any]) -> Verdict:
-    schemas = (function.get("parameters") or {}).get("properties", {})
+    schemas: Mapping[str, Any] = (function.get("parameters") or {}).get("properties", {})
     for key, value in wanted.items():
         if key not in call.arguments:
             if _is_default(schemas, key, value):
                 continue
             return Verdict(False, "lack_args", detail=f"{call.name}.{key}: missing")
-        problem = difference(call.arguments[key], value, f"{call.name}.{key}")
+        problem = difference(call.arguments[key], value, key)
         if problem:
-            return Verdict(False, "value_error", detail=problem)
+            return Verdict(False, "value_error", detail=f"{call.name}.{problem}")
     for extra, value in call.arguments.items():
         if extra not in wanted and not _is_default(schemas, extra, value):
             detail = f"{call.name}.{extra}: not in the reference"
