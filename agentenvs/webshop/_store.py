@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -105,14 +106,8 @@ class Groups:
     def rows(self, key: str) -> list[int]:
         """Return the rows of `key` in the order they were given; [] where it is unknown."""
         wanted = key.encode("utf-8", "replace")
-        low, high = 0, len(self._keys)
-        while low < high:
-            middle = (low + high) // 2
-            if self._keys[middle] < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        if low == len(self._keys) or self._keys[low] != wanted:
+        place = bisect_left(self._keys, wanted)
+        if place == len(self._keys) or self._keys[place] != wanted:
             return []
-        found: list[int] = self._rows[self._starts[low] : self._starts[low + 1]].tolist()
+        found: list[int] = self._rows[self._starts[place] : self._starts[place + 1]].tolist()
         return found

@@ -67,7 +67,7 @@ class Index(Shared):
         """Open the index that `write_index` wrote in `folder` with the answer `meta`.
 
         Raises:
-            SourceMismatch: a file is missing or of another layout or size.
+            SourceError: a file is missing or of another layout or size.
         """
         return cls(folder, meta)
 

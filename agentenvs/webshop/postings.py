@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import tempfile
 from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -21,7 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agentenvs.errors import BadArgument, SourceMismatch
+from agentenvs.errors import BadArgument, SourceError
+from agentenvs.webshop._store import load_array
 from agentenvs.webshop.records import Product
 from agentenvs.webshop.tokens import Memo, tokenize
 
@@ -224,16 +226,16 @@ class Postings:
         meta: what it returned.
 
     Raises:
-        SourceMismatch: a file is missing, or not of the size or layout that `meta` says.
+        SourceError: a file is missing, or not of the size or layout that `meta` says.
     """
 
     def __init__(self, folder: Path, meta: Mapping[str, Any]) -> None:
         if meta.get("format") != FORMAT:
-            raise SourceMismatch(
+            raise SourceError(
                 f"Expected a search index of format {FORMAT} in {folder}, "
                 f"got {meta.get('format')!r}: compile the catalog again."
             )
-        arrays = {name: _open(folder / f"{name}.npy", kind) for name, kind in _FILES.items()}
+        arrays = {name: _opened(folder, name, kind) for name, kind in _FILES.items()}
         terms, postings = meta.get("terms"), meta.get("postings")
         sizes = {
             "term_ends": (terms or 0) + 1,
@@ -243,31 +245,35 @@ class Postings:
         }
         for name, size in sizes.items():
             if len(arrays[name]) != size:
-                raise SourceMismatch(
+                raise SourceError(
                     f"Expected {size} entries in {folder / name}.npy, got {len(arrays[name])}."
                 )
         self.docs: NDArray[np.int32] = arrays["posting_docs"]
         self.saturations: NDArray[np.float32] = arrays["posting_saturations"]
-        self._blob = _view(arrays["terms"])
-        self._term_ends = _view(arrays["term_ends"])
-        self._posting_ends = _view(arrays["posting_ends"])
+        self._terms = _Terms(_view(arrays["terms"]), _view(arrays["term_ends"]))
+        self._ends = _view(arrays["posting_ends"])
 
     def find(self, term: str) -> slice | None:
         """Return where a term's postings are, or None where no document holds it."""
         sought = term.encode()
-        low, high = 0, len(self._term_ends) - 1
-        while low < high:
-            middle = (low + high) // 2
-            if self._term(middle) < sought:
-                low = middle + 1
-            else:
-                high = middle
-        if low == len(self._term_ends) - 1 or self._term(low) != sought:
+        place = bisect_left(self._terms, sought)
+        if place == len(self._terms) or self._terms[place] != sought:
             return None
-        return slice(self._posting_ends[low], self._posting_ends[low + 1])
+        return slice(self._ends[place], self._ends[place + 1])
 
-    def _term(self, number: int) -> bytes:
-        return bytes(self._blob[self._term_ends[number] : self._term_ends[number + 1]])
+
+class _Terms:
+    """The terms in byte order, each read where it lies."""
+
+    def __init__(self, blob: memoryview[Any], ends: memoryview[Any]) -> None:
+        self._blob = blob
+        self._ends = ends
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def __getitem__(self, number: int) -> bytes:
+        return bytes(self._blob[self._ends[number] : self._ends[number + 1]])
 
 
 def _view(numbers: NDArray[Any]) -> memoryview[Any]:
@@ -275,14 +281,11 @@ def _view(numbers: NDArray[Any]) -> memoryview[Any]:
     return memoryview(numbers)  # type: ignore[arg-type]
 
 
-def _open(path: Path, kind: type[np.generic]) -> NDArray[Any]:
-    try:
-        # A plain view: slicing a np.memmap costs ten times as much.
-        found: NDArray[Any] = np.load(path, mmap_mode="r").view(np.ndarray)
-    except (OSError, ValueError) as problem:
-        raise SourceMismatch(f"Expected a NumPy file at {path}: {problem}") from problem
+def _opened(folder: Path, name: str, kind: type[np.generic]) -> NDArray[Any]:
+    found = load_array(folder, name)
     if found.dtype != kind or found.ndim != 1:
-        raise SourceMismatch(
-            f"Expected one row of {np.dtype(kind)} in {path}, got {found.dtype} {found.shape}."
+        raise SourceError(
+            f"Expected one row of {np.dtype(kind)} in {folder / name}.npy, got {found.dtype} "
+            f"{found.shape}."
         )
     return found
