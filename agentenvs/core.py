@@ -196,7 +196,8 @@ class TextEnv(gymnasium.Env[str, str]):
         if not isinstance(task, str):
             raise BadArgument(f"Expected `task` to be a str, got {type(task)}.")
         if task not in self._known.lookup:
-            hint = did_you_mean(task, list(islice(self._known.in_order, _HINTS)))
+            known = self._known.in_order
+            hint = did_you_mean(task, islice(known, _HINTS), total=len(known))
             raise UnknownName(f"There is no task {task!r}.{hint}")
         return task
 

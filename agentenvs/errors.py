@@ -88,13 +88,16 @@ class BrowserError(AgentEnvsError):
     """Raised when a browser is missing, fails, or does not show the page that it should."""
 
 
-def did_you_mean(name: object, known: Iterable[str], limit: int = 8) -> str:
+def did_you_mean(
+    name: object, known: Iterable[str], limit: int = 8, total: int | None = None
+) -> str:
     """Return a hint for an unknown name: the closest known one, or the known ones.
 
     Args:
         name: what was asked for.
         known: the names that exist.
         limit: how many names to list where none is close.
+        total: how many there are, where `known` has the first ones alone.
 
     Returns:
         A sentence that starts with a space, or "" where nothing is known.
@@ -105,5 +108,6 @@ def did_you_mean(name: object, known: Iterable[str], limit: int = 8) -> str:
         return f" Did you mean {close[0]!r}?"
     if not names:
         return ""
-    more = f", ... ({len(names)} in all)" if len(names) > limit else ""
+    count = len(names) if total is None else total
+    more = f", ... ({count} in all)" if count > limit else ""
     return f" Known: {', '.join(repr(n) for n in names[:limit])}{more}."

@@ -31,3 +31,4 @@ def test_hints() -> None:
     assert did_you_mean("zzz", ["base", "mini"]) == " Known: 'base', 'mini'."
     assert did_you_mean("zzz", []) == ""
     assert did_you_mean("zzz", map(str, range(20))).endswith("'7', ... (20 in all).")
+    assert did_you_mean("zzz", map(str, range(20)), total=6910).endswith("... (6910 in all).")
