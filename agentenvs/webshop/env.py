@@ -11,7 +11,7 @@ from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, Literal
 
-from agentenvs.core import Message, Rules, TextEnv, Tool, Transition
+from agentenvs.core import Message, Rules, Snapshot, TextEnv, Tool, Transition
 from agentenvs.errors import BadArgument
 from agentenvs.webshop import urls
 from agentenvs.webshop.actions import TOOLS, Call, read
@@ -58,6 +58,7 @@ class _Episode:
 
     goal: Goal
     state: State
+    digest: str
     steps: int = 0
 
     def copy(self) -> _Episode:
@@ -225,7 +226,7 @@ class WebShopEnv(TextEnv):
             goal = self.catalog.goals(kind).goal(index, self._shop.prices or None)
         session = session or re.sub(r"[^A-Za-z0-9._~-]+", "-", task)[:100]
         state = self._shop.start(goal.instruction_text, session)
-        self._episode = _Episode(goal, state)
+        self._episode = _Episode(goal, state, self.catalog.digest)
         transition = self._transition("user", "")
         transition.info.update(
             system=_SYSTEM,
@@ -305,6 +306,22 @@ class WebShopEnv(TextEnv):
             transition.truncated = True
             transition.reason = "not_bought"
         return transition
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to `snapshot`.
+
+        Raises:
+            BadArgument: it is not a snapshot of this kind of environment, or of one with other
+                rules or another catalog.
+        """
+        state = snapshot.state if isinstance(snapshot, Snapshot) else None
+        if isinstance(state, _Episode) and state.digest != self.catalog.digest:
+            # Pages hold row numbers, which mean other products there.
+            raise BadArgument(
+                f"Expected a snapshot with the catalog {self.catalog.name!r} "
+                f"({self.catalog.digest}), got one of {snapshot.task!r} with {state.digest}."
+            )
+        super().restore(snapshot)
 
     def _save(self) -> _Episode:
         return self._parts().copy()

@@ -80,6 +80,10 @@ def parse_task(task_id: str) -> tuple[str, Kind, int]:
         raise BadArgument(f"Expected a task id to be a str, got {type(task_id)}.")
     found = _ID.fullmatch(task_id)
     if found is None:
+        if task_id in SETS:
+            raise UnknownName(
+                f"There is no task {task_id!r}: it is a task set, and goes into `tasks=` alone."
+            )
         hint = did_you_mean(task_id, SETS)
         raise UnknownName(
             f"There is no task set or task {task_id[:200]!r}; an id looks like "

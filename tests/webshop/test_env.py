@@ -302,6 +302,18 @@ def test_tasks_of_other_catalogs_are_unknown(odd_shop: Catalog) -> None:
             WebShopEnv(catalog=odd_shop, **kwargs)  # type: ignore[arg-type]
 
 
+def test_a_task_set_is_no_task(odd_shop: Catalog) -> None:
+    with pytest.raises(UnknownName, match="it is a task set, and goes into `tasks=`"):
+        WebShopEnv(catalog=odd_shop, task="paper")
+
+
+def test_an_unknown_task_is_told_how_many_there_are() -> None:
+    env = WebShopEnv(tasks="mini")
+    with pytest.raises(UnknownName, match="no task 'zzz'") as told:
+        env.reset(options={"task": "zzz"})
+    assert f"({1830 + 54} in all)" in str(told.value)
+
+
 def test_bare_resets_draw_from_the_tasks(odd_shop: Catalog) -> None:
     env = WebShopEnv(catalog=odd_shop, exclude=["odd/synthetic/3"])
     drawn = [env.reset(seed=0)[1]["task"], *(env.reset()[1]["task"] for _ in range(300))]
@@ -370,6 +382,15 @@ def test_snapshots_restore_exactly(odd_shop: Catalog, rules: Any) -> None:
             assert [target.step(later) for later in actions[at + 1 :]] == after
         env.restore(snapshot)
         env.step(action)
+
+
+def test_snapshots_of_another_catalog_are_refused(odd_shop: Catalog) -> None:
+    env, other = WebShopEnv(tasks="mini"), WebShopEnv(catalog=odd_shop)
+    _, info = other.reset(seed=0)
+    env.reset(seed=0)
+    with pytest.raises(BadArgument, match=f"'odd' .*got one of 'mini/.*{env.catalog.digest}"):
+        other.restore(env.snapshot())
+    assert other.step("nothing")[-1]["task"] == info["task"]
 
 
 def test_random_results_follow_the_generator(odd_shop: Catalog) -> None:

@@ -158,7 +158,7 @@ def test_one_task_or_a_list_is_checked(sized: Any) -> None:
         ("1k/human/0", UnknownName, "'own' has no tasks of '1k'"),
         ("papr", UnknownName, "Did you mean 'paper'"),
         ("own/human/01", UnknownName, "looks like"),
-        (["paper"], UnknownName, "no task set or task 'paper'"),
+        (["paper"], UnknownName, "'paper': it is a task set"),
         ([], BadArgument, "at least one task"),
         (["own/human/0", "1k/human/0"], BadArgument, "of one catalog, got some of own, 1k"),
         ([3], BadArgument, "a str, got <class 'int'>"),
@@ -184,7 +184,7 @@ def test_a_task_of_missing_data_says_how_to_get_it(no_data: None) -> None:
     "task",
     [
         "",
-        "mini",
+        "mini-",
         "mini/human",
         "mini/human/",
         "mini/human/-1",
