@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from agentenvs import sources
 from agentenvs.errors import BadArgument, SourceError, SourceMissing, UnknownName
@@ -218,8 +219,24 @@ def _compiled(name: str, files: OfficialFiles, hashes: Mapping[str, str]) -> Pat
                     nouns="auto" if given else nouns,
                     progress=progress,
                 )
+                for text in _remarks(name, json.loads((fresh / META).read_bytes())):
+                    bar(0, 0, text)
                 os.replace(fresh, place)
     return place
+
+
+def _remarks(name: str, meta: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a person has to know of a catalog that was compiled unasked."""
+    left_out = meta["rejected"]
+    if left_out:
+        count = sum(entry["count"] for entry in left_out.values())
+        reasons = "; ".join(f"{entry['count']:,} {why}" for why, entry in left_out.items())
+        yield f"{count:,} of {meta['counts']['records']:,} records of {name} left out: {reasons}"
+    if meta["nouns"]["kind"] == "heuristic" and name in _SOURCES:
+        yield (
+            "Nouns go by a stop list, so that some scores differ from the original's: "
+            "the extra `nouns` brings its tagger"
+        )
 
 
 def _silent(done: int, total: int, text: str) -> None:

@@ -144,6 +144,28 @@ def test_a_folder_is_compiled_once(tmp_path: Path, cache: Path, compiled: list[s
     assert [path.name for path in (cache / "webshop").glob("my-lamps-*")] == [catalog.folder.name]
 
 
+def test_records_that_are_left_out_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = official(tmp_path / "lamps")
+    assert len(open_catalog(folder)) == 4
+    assert capsys.readouterr().err == ""
+    products = [product(0), product(0), "a word", {**product(1), "query": None}, {}]
+    (folder / "items_shuffle.json").write_text(json.dumps(products), encoding="utf-8")
+    assert len(open_catalog(folder)) == 1
+    told = capsys.readouterr().err
+    assert "4 of 5 records of lamps left out: " in told
+    assert "1 asin seen before" in told
+    assert "1 record is no object" in told
+
+
+def test_official_data_without_the_tagger_is_told(
+    pinned: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    open_catalog(pinned("webshop-1k", "_1000"))
+    assert "the extra `nouns`" in capsys.readouterr().err
+
+
 def test_the_content_decides_what_is_compiled(tmp_path: Path, compiled: list[str]) -> None:
     first = open_catalog(official(tmp_path / "lamps"))
     shutil.copytree(tmp_path / "lamps", tmp_path / "copy" / "lamps")
