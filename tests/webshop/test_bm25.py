@@ -139,7 +139,7 @@ def test_hits_a_term_that_every_document_holds(tmp_path: Path) -> None:
 
 def test_takes_a_hundred_thousand_characters(thousand: tuple[list[str], Index]) -> None:
     _, index = thousand
-    many = " ".join(index._postings._term(number).decode() for number in range(12_000))[:100_000]
+    many = " ".join(index._postings._terms[number].decode() for number in range(12_000))[:100_000]
     assert len(index.top(many, 50)) == 50
     assert index.top("chair " + " ".join(f"q{n:x}q" for n in range(14_000)), 50) == index.top(
         "chair", 50
