@@ -103,7 +103,7 @@ def run_policy(args: argparse.Namespace) -> int:
 
 
 def summarise(outcomes: Outcomes, console: Console, out: str | None = None) -> None:
-    """Print pass@1 and pass@n with intervals, and how the replies were read."""
+    """Print pass@1 and pass@n with intervals, a graded score, and how the replies were read."""
     from agentenvs.harness.tax import pass_at_k_interval
 
     counts = outcomes.counts()
@@ -117,6 +117,9 @@ def summarise(outcomes: Outcomes, console: Console, out: str | None = None) -> N
     console.print(
         f"{int(counts.c.sum())} of {int(counts.n.sum())} rollouts on {tasks} tasks solved"
     )
+    scores = [score or 0.0 for score in outcomes.column("score")]
+    if not set(scores) <= {0.0, 1.0}:
+        console.print(f"mean score: {math.fsum(scores) / len(scores):.4f}")
     parse = outcomes.parse_totals()
     replies = sum(parse.get(key, 0) for key in ("calls", "words", "malformed"))
     if replies:

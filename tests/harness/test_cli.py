@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agentenvs.harness import Outcomes
 from agentenvs.harness.cli import build_parser, main
 
 VERBS = ["list", "data", "run", "play", "tax", "site"]
@@ -122,6 +123,18 @@ def test_run_prints_a_summary(runs: tuple[str, str], capsys: pytest.CaptureFixtu
     assert "95 % interval" in captured.out
     assert "scripted policy: these numbers describe the script, not a model" in captured.out
     assert "188 done before" in captured.err
+
+
+def test_run_prints_a_mean_score_where_scores_are_graded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["run", "WebShop", "--tasks", "mini/human/0", "--policy", "scripted:wide", "-n", "4"]
+    assert main([*command, "--out", str(tmp_path / "run")]) == 0
+    scores = Outcomes.load(tmp_path / "run").column("score")
+    assert 0.8 in scores
+    assert f"mean score: {sum(scores) / 4:.4f}\n" in capsys.readouterr().out
+    assert main(["run", "BFCLv4", "--tasks", "mini_home_0", "--policy", "scripted:wide"]) == 0
+    assert "mean score" not in capsys.readouterr().out
 
 
 def test_run_again_with_other_settings_is_refused(
