@@ -128,13 +128,13 @@ class Conversation:
         if self._say("user", text, opening):
             self.turn = "agent"
 
-    def agent(self, text: str, calls: Sequence[ToolCall] = ()) -> Reply | None:
+    def agent(self, text: str, calls: Sequence[ToolCall] | None = None) -> Reply | None:
         """Take the agent's next message; never raises on text.
 
         Args:
             text: the message.
-            calls: the calls in it where they were read elsewhere; `text` then stands for them
-                in what is recorded.
+            calls: the calls in it where it was read elsewhere, none for words; `text` then
+                stands for them in what is recorded.
 
         Returns:
             What came of it: words (`Reply.to_user`) wait for the user's answer. None where the
@@ -147,7 +147,8 @@ class Conversation:
         opening = all(said.who != "agent" for said in self.messages)
         if not self._say("agent", text, opening):
             return None
-        reply = self.executor.carry_out(calls) if calls else self.executor.run(text)
+        executor = self.executor
+        reply = executor.run(text) if calls is None else executor.carry_out(calls)
         if reply.to_user:
             self.turn = "user"
         else:

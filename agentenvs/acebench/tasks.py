@@ -249,10 +249,7 @@ def _grouped(rows: Any) -> Mapping[str, tuple[Task, ...]]:
 
 @functools.cache
 def _mini_units() -> Mapping[str, tuple[Task, ...]]:
-    try:
-        from agentenvs.acebench import mini
-    except ImportError:
-        return {}
+    from agentenvs.acebench import mini
 
     return _grouped(mini.tasks().values())
 
