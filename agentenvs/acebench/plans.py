@@ -85,8 +85,9 @@ def agent_plan(
         asked: set[str] = set()
         for call in calls:
             if asks:
-                said += [text for text in questions(task.lang, call) if text not in asked]
-                asked.update(said)
+                wanted = questions(task.lang, call, task.involved_classes)
+                said += [text for text in wanted if text not in asked]
+                asked.update(wanted)
             said.append(f"[{call_text(call.name, call.arguments)}]")
         said.append(END)
         done = replay(task, said, initial, rules)
