@@ -6,7 +6,7 @@ from agentenvs.sources._files import Files
 from agentenvs.sources._find import import_, open_source, pull
 from agentenvs.sources._home import cache_folder
 from agentenvs.sources._manifest import members, names, source
-from agentenvs.sources._progress import Progress, console_progress
+from agentenvs.sources._progress import Progress, console_progress, quiet
 from agentenvs.sources._pypi import PyPIWheel
 from agentenvs.sources._source import Made, NeededFile, Source, Way
 from agentenvs.sources._stamps import file_digest
@@ -36,6 +36,7 @@ __all__ = [
     "names",
     "open_source",
     "pull",
+    "quiet",
     "source",
     "status",
     "verify",

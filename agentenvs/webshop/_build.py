@@ -17,7 +17,8 @@ from agentenvs.errors import BadArgument, SourceError
 from agentenvs.sources import Progress
 from agentenvs.webshop._record import card, encode, entry_of
 from agentenvs.webshop._side import SideFile, attributes_of, human_wishes
-from agentenvs.webshop._store import Blob, BlobWriter, write_array, write_groups
+from agentenvs.webshop._store import Blob, BlobWriter, load_array, write_array, write_groups
+from agentenvs.webshop._stream import OnBytes
 from agentenvs.webshop._units import (
     MAX_COMBINATIONS,
     combinations,
@@ -209,7 +210,7 @@ class Build:
 
     def _documents(self) -> Iterator[tuple[str, str]]:
         records = Blob(self._folder, "records")
-        order = np.load(self._folder / "by_asin.npy")
+        order = load_array(self._folder, "by_asin")
         for done, row in enumerate(order.tolist()):
             if done % _BATCH == 0:
                 self._tell(done, len(order), "indexing products")
@@ -222,6 +223,6 @@ class Build:
         if len(entry["asins"]) < _EXAMPLES:
             entry["asins"].append(asin)
 
-    def _counter(self, path: Path | None, text: str) -> Any:
+    def _counter(self, path: Path | None, text: str) -> OnBytes:
         total = path.stat().st_size if path is not None else 0
         return lambda done: self._tell(done, total, text)

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from agentenvs.errors import SourceError, SourceMissing
 
-__all__ = ["array", "members"]
+__all__ = ["OnBytes", "array", "members"]
 
 _CHUNK = 1 << 20
 #: the longest entry in characters; a record of a shop is some thousands

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agentenvs.errors import BadArgument, SourceError, SourceMissing
-from agentenvs.sources import Progress
+from agentenvs.sources import Progress, file_digest, quiet
 from agentenvs.webshop._build import Build
 from agentenvs.webshop.catalog import FORMAT, META, VERSION, Catalog
 from agentenvs.webshop.nouns import Tagger, heuristic_tagger, tagger_of
@@ -21,7 +21,6 @@ from agentenvs.webshop.official import OfficialFiles
 
 __all__ = ["compile_catalog"]
 
-_CHUNK = 1 << 20
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _UNNAMEABLE = re.compile(r"[^a-z0-9._-]+")
 
@@ -74,7 +73,7 @@ def compile_catalog(
         files = OfficialFiles(files.products, files.attributes, files.human)
     tagger = nouns if not isinstance(nouns, str) else None if given else tagger_of(nouns)
     target = Path(dst).absolute()
-    tell = progress or _silent
+    tell = progress or quiet
     sources = {role: _source(path, tell) for role, path in files.named().items()}
     kind = "given" if tagger is None else tagger.name.split()[0]
     settings = {
@@ -118,25 +117,17 @@ def compile_catalog(
     return target
 
 
-def _silent(done: int, total: int, text: str) -> None:
-    pass
-
-
 def _source(path: Path, tell: Progress) -> dict[str, Any]:
-    digest = hashlib.sha256()
+    text = f"checking {path.name}"
     try:
         size = path.stat().st_size
-        with open(path, "rb") as stream:
-            done = 0
-            while chunk := stream.read(_CHUNK):
-                digest.update(chunk)
-                done += len(chunk)
-                tell(done, size, f"checking {path.name}")
+        tell(0, size, text)
+        sha256 = file_digest(path, lambda done: tell(min(done, size), size, text))
     except FileNotFoundError:
         raise SourceMissing(f"There is no file {path}.") from None
     except OSError as error:
         raise SourceError(f"Could not read {path}: {error}") from error
-    return {"file": path.name, "size": done, "sha256": digest.hexdigest()}
+    return {"file": path.name, "size": size, "sha256": sha256}
 
 
 def _holds(target: Path, digest: str, name: str) -> bool:

@@ -206,7 +206,7 @@ def _compiled(name: str, files: OfficialFiles, hashes: Mapping[str, str]) -> Pat
     with sources.console_progress("share") as bar:
         # What is made in a blink of an eye needs no words.
         loud = files.products.stat().st_size >= _WORTH_TELLING
-        progress: sources.Progress = bar if loud else _silent
+        progress: sources.Progress = bar if loud else sources.quiet
         waiting = f"Waiting for another process that compiles the catalog {name}"
         desk = place.parent / "desk" / place.name
         with sources.working_folder(desk, lambda: progress(0, 0, waiting)) as temporary:
@@ -237,10 +237,6 @@ def _remarks(name: str, meta: Mapping[str, Any]) -> Iterator[str]:
             "Nouns go by a stop list, so that some scores differ from the original's: "
             "the extra `nouns` brings its tagger"
         )
-
-
-def _silent(done: int, total: int, text: str) -> None:
-    pass
 
 
 def _has_spacy() -> bool:
