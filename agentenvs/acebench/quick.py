@@ -86,9 +86,12 @@ def quick_calls(text: str, *, once: bool = False) -> list[Call] | None:
     ):
         return None
     pieces = _NAMES.split(skeleton)
+    is_bare = "()" in skeleton
     pieces[1::2] = [_BEGIN + name for name in pieces[1::2]]
     skeleton = "".join(pieces).replace("=", _KEY + '",').replace("(", _CALL + '",[')
     skeleton = skeleton.replace(")", ',"' + _END + '"]')
+    if is_bare:
+        skeleton = skeleton.replace(_CALL + '",[,', _CALL + '",[')
     for word, said in _CONSTANTS:
         if word in skeleton:
             skeleton = skeleton.replace(word, said)

@@ -24,8 +24,9 @@ _WRONG = re.compile(
     r"(?:\s*in\s+the\s+conversation\s+history)?\s*\.?\s*"
 )
 _BEYOND = re.compile(
-    r"(?is)\s*due\s+to\s+the\s+limitations\s+of\s+the\s+functions?\s*,?"
-    r"\s*i\s+can\s?(?:no|')t\s+solve\s+(?:this|the)\s+problems?\s*\.?\s*"
+    r"(?is)\s*due\s+to\s+the\s+limitations\s+of\s+the\s+functions?\s*,?\s*"
+    r"(?:i\s+can\s?(?:no|')t\s+solve\s+(?:this|the)\s+problems?|this\s+can\s?(?:no|')t\s+be\s+done)"
+    r"\s*\.?\s*"
 )
 _MAX_STATEMENTS = 64
 
