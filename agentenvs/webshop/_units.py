@@ -17,8 +17,8 @@ import numpy as np
 
 from agentenvs.errors import SourceError
 from agentenvs.webshop._store import write_array
-from agentenvs.webshop.goals import Kind, caps_above
-from agentenvs.webshop.records import Product
+from agentenvs.webshop.goals import caps_above
+from agentenvs.webshop.records import GoalKind, Product
 
 __all__ = [
     "MAX_COMBINATIONS",
@@ -138,7 +138,7 @@ def human_units(
     return units
 
 
-def write_goals(folder: Path, kind: Kind, units: Units) -> int:
+def write_goals(folder: Path, kind: GoalKind, units: Units) -> int:
     """Shuffle the goals, write their tables and return their number.
 
     Raises:

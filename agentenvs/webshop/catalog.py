@@ -17,10 +17,10 @@ from agentenvs.tools import Shared
 from agentenvs.webshop._record import Card, card_of, entry_of
 from agentenvs.webshop._store import Blob, Groups, load_array
 from agentenvs.webshop.bm25 import Index
-from agentenvs.webshop.goals import Goals, Kind, Wishes
+from agentenvs.webshop.goals import Goals, Wishes
 from agentenvs.webshop.nouns import Tagger, tagger_of
 from agentenvs.webshop.official import LONGEST_ASIN
-from agentenvs.webshop.records import Product
+from agentenvs.webshop.records import GoalKind, Product
 
 __all__ = ["FORMAT", "META", "VERSION", "Catalog", "read_meta"]
 
@@ -107,7 +107,7 @@ class Catalog(Shared):
         self._card = lru_cache(_CARDS_KEPT)(self._read_card)
         self._row = lru_cache(_ROWS_KEPT)(self._find_row)
         self._hits = lru_cache(_SEARCHES_KEPT)(self._search)
-        self._goals: dict[Kind, Goals] = {
+        self._goals: dict[GoalKind, Goals] = {
             "synthetic": Goals(folder, "synthetic", self),
             "human": Goals(folder, "human", self),
         }
@@ -193,7 +193,7 @@ class Catalog(Shared):
         """Return the rows of the products with an attribute."""
         return self._groups["attribute"].rows(text)
 
-    def goals(self, kind: Kind) -> Goals:
+    def goals(self, kind: GoalKind) -> Goals:
         """Return the goals of one kind, in the shuffled order."""
         if kind not in self._goals:
             raise BadArgument(f"Expected `kind` to be 'synthetic' or 'human', got {kind!r}.")

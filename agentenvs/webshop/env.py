@@ -18,9 +18,9 @@ from agentenvs.webshop.actions import TOOLS, Call, read
 from agentenvs.webshop.catalog import Catalog
 from agentenvs.webshop.locate import open_catalog
 from agentenvs.webshop.pages import Shop
-from agentenvs.webshop.records import Goal
+from agentenvs.webshop.records import Goal, GoalKind
 from agentenvs.webshop.reward import Score
-from agentenvs.webshop.sets import Kind, parse_task
+from agentenvs.webshop.sets import parse_task
 from agentenvs.webshop.tasks import all_ids, task_ids
 from agentenvs.webshop.text import RichText, Text
 from agentenvs.webshop.views import State
@@ -334,7 +334,7 @@ class WebShopEnv(TextEnv):
             raise BadArgument("Expected `reset` before `step`.")
         return self._episode
 
-    def _one_kind(self) -> Kind:
+    def _one_kind(self) -> GoalKind:
         """Return the kind of goals that the weighted draw is over, which has to be all of one."""
         kind = parse_task(self.task_ids[0])[1]
         if len(self.task_ids) != len(self.catalog.goals(kind)):

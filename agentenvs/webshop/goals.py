@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,19 +13,16 @@ from agentenvs.core import Rules
 from agentenvs.errors import BadArgument
 from agentenvs.tools import Shared
 from agentenvs.webshop._store import load_array
-from agentenvs.webshop.records import NO_CAP, Goal, Product
+from agentenvs.webshop.records import NO_CAP, Goal, GoalKind, Product
 
 __all__ = [
     "Goals",
     "HumanWish",
-    "Kind",
     "SyntheticWish",
     "Wishes",
     "cap",
     "caps_above",
 ]
-
-Kind = Literal["synthetic", "human"]
 
 _GRID = tuple(range(10, 1000, 10))
 _CHOICES = 4
@@ -80,15 +77,15 @@ class Shelf(Protocol):
     def price(self, row: int, prices: Mapping[str, float] | None = None) -> float:
         """Return what buying the product costs, in dollars."""
 
-    def goals(self, kind: Kind) -> Goals:
+    def goals(self, kind: GoalKind) -> Goals:
         """Return the goals of one kind."""
 
 
 class Goals(Shared):
     """The goals of one kind in a catalog, in the shuffled order that task ids count in."""
 
-    def __init__(self, folder: Path, kind: Kind, shelf: Shelf) -> None:
-        self.kind: Kind = kind
+    def __init__(self, folder: Path, kind: GoalKind, shelf: Shelf) -> None:
+        self.kind: GoalKind = kind
         self._shelf = shelf
         self._order = load_array(folder, f"{kind}_order")
         self._summed = load_array(folder, f"{kind}_summed")
@@ -177,7 +174,7 @@ class Goals(Shared):
         return unit, int(place) - int(self._starts[unit])
 
 
-def _goals_of(shelf: Shelf, kind: Kind) -> Goals:
+def _goals_of(shelf: Shelf, kind: GoalKind) -> Goals:
     return shelf.goals(kind)
 
 

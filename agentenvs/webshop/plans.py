@@ -17,7 +17,8 @@ from agentenvs.webshop.locate import open_catalog
 from agentenvs.webshop.pages import PAGE_SIZE
 from agentenvs.webshop.records import Goal, Product
 from agentenvs.webshop.reward import option_hits
-from agentenvs.webshop.tasks import parse_task, task_ids
+from agentenvs.webshop.sets import parse_task
+from agentenvs.webshop.tasks import task_ids
 
 __all__ = ["gold_actions"]
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from agentenvs.errors import BadArgument
 
-__all__ = ["NO_CAP", "Goal", "Options", "Product"]
+__all__ = ["NO_CAP", "Goal", "GoalKind", "Options", "Product"]
 
 #: the price cap of a product so dear that the original gives none
 NO_CAP = 1_000_000.0
+
+#: made of every combination of a product's options, or written by people
+GoalKind = Literal["synthetic", "human"]
 
 #: option name -> the value chosen or wanted
 Options = Mapping[str, str]

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from agentenvs.errors import BadArgument, UnknownName, did_you_mean
+from agentenvs.webshop.records import GoalKind
 
-__all__ = ["SETS", "Kind", "TaskSet", "home_of", "parse_task"]
-
-Kind = Literal["synthetic", "human"]
+__all__ = ["SETS", "TaskSet", "home_of", "parse_task"]
 
 _ID = re.compile(r"([a-z0-9][a-z0-9._-]{0,99})/(synthetic|human)/(0|[1-9][0-9]{0,8})", re.ASCII)
 
@@ -29,7 +27,7 @@ class TaskSet:
     """
 
     catalog: str
-    kind: Kind
+    kind: GoalKind
     start: int
     stop: int | None
     text: str
@@ -65,7 +63,7 @@ SETS: dict[str, TaskSet] = {
 }
 
 
-def parse_task(task_id: str) -> tuple[str, Kind, int]:
+def parse_task(task_id: str) -> tuple[str, GoalKind, int]:
     """Return catalog name, kind of goal and index after the shuffle of a task.
 
     Example:

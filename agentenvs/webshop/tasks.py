@@ -11,9 +11,10 @@ from agentenvs.core import TaskIds
 from agentenvs.errors import BadArgument, UnknownName
 from agentenvs.webshop.catalog import Catalog
 from agentenvs.webshop.locate import open_catalog
-from agentenvs.webshop.sets import SETS, Kind, TaskSet, home_of, parse_task
+from agentenvs.webshop.records import GoalKind
+from agentenvs.webshop.sets import SETS, TaskSet, home_of, parse_task
 
-__all__ = ["GoalIds", "all_ids", "data_version", "parse_task", "task_ids", "task_sets"]
+__all__ = ["GoalIds", "all_ids", "data_version", "task_ids", "task_sets"]
 
 _MINI = 100
 _MINI_HUMAN = 54
@@ -29,7 +30,7 @@ class GoalIds(TaskIds):
 
     __slots__ = ("catalog", "stretches")
 
-    def __init__(self, catalog: str, stretches: Sequence[tuple[Kind, int, int]]) -> None:
+    def __init__(self, catalog: str, stretches: Sequence[tuple[GoalKind, int, int]]) -> None:
         self.catalog = catalog
         self.stretches = tuple(
             (kind, start, stop) for kind, start, stop in stretches if stop > start
@@ -160,7 +161,7 @@ def _checked(
     return list(ids)
 
 
-def _whole(catalog: Catalog, kind: Kind) -> GoalIds:
+def _whole(catalog: Catalog, kind: GoalKind) -> GoalIds:
     size = len(catalog.goals(kind))
     if not size:
         raise BadArgument(f"Expected a catalog with {kind} goals: {_sizes(catalog)}.")
