@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -64,7 +63,7 @@ def holds(condition: Mapping[str, Any], values: Values, world: World, begin: Wor
       `read_in` names;
     - "reserved": a reservation of a `user`, `from` a city, `to` another, on a `day` or in a
       span of days, where given in a `part` of it, in one of the `cabin`s, with a `payment` and
-      `bags`; with `via`, in two parts;
+      `bags`;
     - "changed": the reservation that a `user` had `from` a city `to` another, moved to a `part`
       of `which` day after the flight held; where given, to one of the `cabin`s and by `bags`
       more, and otherwise as before.
@@ -191,20 +190,14 @@ def _reminded(what: Mapping[str, Any], values: Values, world: World, begin: Worl
 
 
 def _reserved(what: Mapping[str, Any], values: Values, world: World, begin: World) -> bool:
-    stops = [values[what["from"]], values[what["to"]]]
-    if "via" in what:
-        stops.insert(1, values[what["via"]])
     desk = _service(world, "Travel")
     if desk is None:
         return False
     had = len(_service(begin, "Travel").reservations)
-    return all(
-        any(
-            _fits(entry, what, values)
-            and entry["flight_no"] in _flights(desk.flights, leg, what, values)
-            for entry in desk.reservations[had:]
-        )
-        for leg in itertools.pairwise(stops)
+    fit = _flights(desk.flights, what, values)
+    return any(
+        entry["flight_no"] in fit and _fits(entry, what, values)
+        for entry in desk.reservations[had:]
     )
 
 
@@ -220,17 +213,17 @@ def _fits(entry: Mapping[str, Any], what: Mapping[str, Any], values: Values) -> 
 
 def _flights(
     flights: Sequence[Mapping[str, Any]],
-    leg: tuple[str, str],
     what: Mapping[str, Any],
     values: Values,
 ) -> set[str]:
-    """Return the numbers of the flights of a leg that leave when they should."""
+    """Return the numbers of the flights that go where and when they should."""
+    route = values[what["from"]], values[what["to"]]
     part = values[what["part"]].casefold() if "part" in what else ""
     days = days_of(values[what["day"]])
     fit = [
         flight
         for flight in flights
-        if (flight["origin"], flight["destination"]) == leg
+        if (flight["origin"], flight["destination"]) == route
         and _day(flight) in days
         and _hour(flight) in _HOURS.get(part, range(24))
     ]

@@ -76,7 +76,7 @@ class Words(Shared):
             (something was done), "bags" (a number of them).
         kinds: for slots with few values, a pattern for each value.
         slots: patterns and wordings by slot, for tables that have none of their own.
-        say: wordings by occasion: "yes", "go_on", "nudge", "end", "give_up".
+        say: wordings by occasion: "yes", "go_on", "nudge", "partly", "end", "give_up".
         joint: what stands between two sentences.
         prompt: what a model reads that plays a user: "system" and "greeting".
     """
@@ -152,7 +152,7 @@ def words(lang: str) -> Words:
         raise UnknownName(f"Expected `lang` to be 'en' or 'zh', got {lang!r}.")
     found = _read(_FILES[lang][0])
     heard = ("cue", "confirm", "more", "help", "claim", "bags")
-    said = ("yes", "go_on", "nudge", "end", "give_up")
+    said = ("yes", "go_on", "nudge", "partly", "end", "give_up")
     kinds = {
         name: MappingProxyType({value: _compiled(text) for value, text in values.items()})
         for name, values in found["kinds"].items()

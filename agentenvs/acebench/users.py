@@ -122,11 +122,13 @@ class ScriptedUser:
         goals = self.table.goals
         if world is None:
             done = [at < self.mentioned and heard.claim for at in range(len(goals))]
-            moved = False
+            moved = begun = False
         else:
             if self._begin is None:
                 self._begin = world.copy()
-            done = [self._is_done(at, world) for at in range(len(goals))]
+            seen = [self._seen(at, world) for at in range(len(goals))]
+            done = [all(conditions) for conditions in seen]
+            begun = any(map(any, seen))
             state = world.scored()
             moved, self._last = state != self._last, state
         if all(done):
@@ -144,7 +146,8 @@ class ScriptedUser:
             fresh = True
         elif not parts:
             if heard.claim or heard.more:
-                parts = [self._say("nudge"), self._pick(goals[wanted].say)]
+                told = "partly" if begun else "nudge"
+                parts = [self._say(told), self._pick(goals[wanted].say)]
                 lost = _LOST
             elif heard.help:
                 parts = [self._pick(goals[wanted].say)]
@@ -177,12 +180,11 @@ class ScriptedUser:
     def __deepcopy__(self, memo: dict[int, Any]) -> ScriptedUser:
         return self.copy()
 
-    def _is_done(self, at: int, world: World) -> bool:
+    def _seen(self, at: int, world: World) -> list[bool]:
+        """Return which conditions of a goal hold."""
         begin = self._begin or world
-        return all(
-            holds(condition, self.table.values, world, begin)
-            for condition in self.table.goals[at].done
-        )
+        conditions = self.table.goals[at].done
+        return [holds(condition, self.table.values, world, begin) for condition in conditions]
 
     def _say(self, occasion: str) -> str:
         return self._pick(self.table.words.say[occasion])
