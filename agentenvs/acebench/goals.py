@@ -66,7 +66,9 @@ def holds(condition: Mapping[str, Any], values: Values, world: World, begin: Wor
       `bags`;
     - "changed": the reservation that a `user` had `from` a city `to` another, moved to a `part`
       of `which` day after the flight held; where given, to one of the `cabin`s and by `bags`
-      more, and otherwise as before.
+      more, and otherwise as before;
+    - "cancelled": something was paid back to a `user`'s cash balance, which is all that a
+      cancellation leaves behind.
 
     The entries name values.
 
@@ -271,6 +273,15 @@ def _changed(what: Mapping[str, Any], values: Values, world: World, begin: World
     return False
 
 
+def _cancelled(what: Mapping[str, Any], values: Values, world: World, begin: World) -> bool:
+    desk, before = _service(world, "Travel"), _service(begin, "Travel")
+    user = values[what["user"]]
+    if desk is None or user not in before.users:
+        return False
+    paid_back = desk.users[user]["cash_balance"] > before.users[user]["cash_balance"]
+    return bool(paid_back)
+
+
 _KINDS: Mapping[str, Callable[[Mapping[str, Any], Values, World, World], bool]] = MappingProxyType(
     {
         "sent": _sent,
@@ -278,5 +289,6 @@ _KINDS: Mapping[str, Callable[[Mapping[str, Any], Values, World, World], bool]] 
         "reminded": _reminded,
         "reserved": _reserved,
         "changed": _changed,
+        "cancelled": _cancelled,
     }
 )
