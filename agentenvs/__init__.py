@@ -13,7 +13,7 @@ from agentenvs.core import Message, TextEnv, Tool, ToolCall, fork
 from agentenvs.registry import make_vec, register, task_sets, tasks
 
 if TYPE_CHECKING:
-    from agentenvs import bfcl, harness, sources, webshop, wrappers
+    from agentenvs import acebench, bfcl, harness, sources, webshop, wrappers
 
 __all__ = [
     "Message",
@@ -21,6 +21,7 @@ __all__ = [
     "Tool",
     "ToolCall",
     "__version__",
+    "acebench",
     "bfcl",
     "fork",
     "harness",
@@ -36,7 +37,7 @@ __version__ = "0.1.0"
 
 register()
 
-_LAZY = frozenset({"bfcl", "harness", "sources", "webshop", "wrappers"})
+_LAZY = frozenset({"acebench", "bfcl", "harness", "sources", "webshop", "wrappers"})
 
 
 def __getattr__(name: str) -> Any:

@@ -92,6 +92,13 @@ WORLDS: Mapping[str, World] = {
             ("catalog",),
             concurrency=2,
         ),
+        World(
+            "agentenvs/ACEBench-v0",
+            "agentenvs.acebench.env:ACEBenchEnv",
+            "agentenvs.acebench",
+            "ACEBench: calls judged by reference, agents by the world they leave; en and zh",
+            "agent",
+        ),
     )
 }
 

@@ -11,6 +11,8 @@ import agentenvs
 
 PACKAGES = [
     "agentenvs",
+    "agentenvs.acebench",
+    "agentenvs.acebench.worlds",
     "agentenvs.bfcl",
     "agentenvs.harness",
     "agentenvs.harness.policies",

@@ -9,12 +9,36 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agentenvs.acebench.env import ACEBenchEnv
     from agentenvs.acebench.judge import verdict
     from agentenvs.acebench.outcome import Verdict
+    from agentenvs.acebench.plans import gold_actions
+    from agentenvs.acebench.tasks import data_version, task_ids, task_sets, unsolvable
+    from agentenvs.acebench.users import ScriptedUser
 
-__all__ = ["Verdict", "verdict"]
+__all__ = [
+    "ACEBenchEnv",
+    "ScriptedUser",
+    "Verdict",
+    "data_version",
+    "gold_actions",
+    "task_ids",
+    "task_sets",
+    "unsolvable",
+    "verdict",
+]
 
-_HOMES = {"Verdict": "outcome", "verdict": "judge"}
+_HOMES = {
+    "ACEBenchEnv": "env",
+    "ScriptedUser": "users",
+    "Verdict": "outcome",
+    "data_version": "tasks",
+    "gold_actions": "plans",
+    "task_ids": "tasks",
+    "task_sets": "tasks",
+    "unsolvable": "tasks",
+    "verdict": "judge",
+}
 
 
 def __getattr__(name: str) -> Any:

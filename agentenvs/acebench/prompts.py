@@ -20,7 +20,6 @@ __all__ = ["PLACEHOLDERS", "Prompts", "Shown", "added", "said", "schemas", "tool
 #: what a template may hold in braces
 PLACEHOLDERS = ("functions", "history", "policy", "profile", "time")
 _PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_GAP = re.compile(r"\n{3,}")
 _TURN = re.compile(r"^(user|system):[ \t]?", re.MULTILINE)
 _TYPES: Mapping[str, str] = {
     "dict": "object",
@@ -138,8 +137,7 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
         for line in template.split("\n")
         if not (place := _PLACE.fullmatch(line)) or values.get(place[1], line)
     ]
-    text = _PLACE.sub(lambda place: values.get(place[1], place[0]), "\n".join(lines))
-    return _GAP.sub("\n\n", text).strip("\n") if "{functions}" not in template else text
+    return _PLACE.sub(lambda place: values.get(place[1], place[0]), "\n".join(lines))
 
 
 def _kind(task: Task) -> str:
