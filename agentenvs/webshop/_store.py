@@ -7,6 +7,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, Self
 
 import numpy as np
@@ -31,7 +32,8 @@ def load_array(folder: Path, name: str) -> NDArray[Any]:
     path = folder / f"{name}.npy"
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, SyntaxError, TokenError) as error:
+        # NumPy reads a damaged header as Python.
         raise SourceError(f"Could not open {path}: {error}") from error
     # A plain array on the same memory: items of np.memmap take several times as long.
     return np.asarray(mapped).view(np.ndarray)

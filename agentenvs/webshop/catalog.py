@@ -86,10 +86,11 @@ class Catalog(Shared):
             sizes = dict(meta["files"])
             index = dict(meta["index"])
             self._kind = str(meta["nouns"]["kind"])
-        except (KeyError, TypeError, ValueError) as error:
+            for name, size in sizes.items():
+                _check_size(folder / name, size)
+            self._index = Index.open(folder / "index", index)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise SourceError(f"{folder / META} is damaged: {error!r}") from error
-        for name, size in sizes.items():
-            _check_size(folder / name, size)
         self._records = Blob(folder, "records")
         self._cards = Blob(folder, "cards")
         self._prices = load_array(folder, "prices")
@@ -97,7 +98,12 @@ class Catalog(Shared):
         self._asins = load_array(folder, "asins")
         self._by_asin = load_array(folder, "by_asin")
         self._groups = {name: Groups(folder, name) for name in ("category", "query", "attribute")}
-        self._index = Index.open(folder / "index", index)
+        columns = (self._prices, self._ranged, self._asins, self._by_asin)
+        rows = {len(self._records), len(self._cards), *map(len, columns)}
+        if {*rows, index["documents"]} != {self._length}:
+            raise SourceError(
+                f"{folder} is damaged: its tables are not of {self._length} products."
+            )
         self._tagger: Tagger | None = None
         self._lock = threading.RLock()
         self._tagging = threading.Lock()

@@ -11,6 +11,7 @@ A document's number is its rank by asin, so that equal scores are ordered by num
 
 from __future__ import annotations
 
+import os
 import tempfile
 from array import array
 from bisect import bisect_left
@@ -165,9 +166,7 @@ class _Gathered:
         norms = _norms(self.lengths, tokens, filled)
         shape = (int(ends[-1]),)
         documents, saturations = (
-            np.lib.format.open_memmap(
-                folder / f"{name}.npy", mode="w+", dtype=_FILES[name], shape=shape
-            )
+            _room(folder / f"{name}.npy", _FILES[name], shape)
             for name in ("posting_docs", "posting_saturations")
         )
         free, begun = ends[:-1].copy(), 0
@@ -197,6 +196,20 @@ class _Gathered:
             "postings": shape[0],
             "tokens": tokens,
         }
+
+
+def _room(path: Path, kind: type[np.generic], shape: tuple[int]) -> np.memmap[Any, Any]:
+    """Return a new array on disk to be filled.
+
+    Raises:
+        OSError: the disk has no room for it.
+    """
+    made = np.lib.format.open_memmap(path, mode="w+", dtype=kind, shape=shape)
+    # The file is a hole yet: a write into it on a full disk would end the process.
+    if hasattr(os, "posix_fallocate"):
+        with open(path, "r+b") as stream:
+            os.posix_fallocate(stream.fileno(), 0, os.fstat(stream.fileno()).st_size)
+    return made
 
 
 def _norms(lengths: array[int], tokens: int, filled: int) -> NDArray[np.float32]:

@@ -246,6 +246,28 @@ class TestDamage:
         with pytest.raises(SourceError, match="damaged"):
             Catalog.open(copied)
 
+    @pytest.mark.parametrize("value", [None, -1, 4, 1e400, "x", [], {}])
+    @pytest.mark.parametrize(
+        "keys",
+        [
+            ("counts", "products"),
+            ("files", "prices.npy"),
+            *(("index", key) for key in ("format", "documents", "terms", "postings")),
+        ],
+    )
+    def test_wrong_metadata(self, copied: Path, keys: tuple[str, str], value: object) -> None:
+        meta = json.loads((copied / "meta.json").read_text())
+        meta[keys[0]][keys[1]] = value
+        (copied / "meta.json").write_text(json.dumps(meta))
+        with pytest.raises(SourceError):
+            Catalog.open(copied)
+
+    def test_damaged_headers(self, copied: Path) -> None:
+        path = copied / "prices.npy"
+        path.write_bytes(path.read_bytes().replace(b"}", b"(", 1))
+        with pytest.raises(SourceError, match="Could not open"):
+            Catalog.open(copied)
+
     def test_every_missing_or_truncated_file_is_noticed(self, copied: Path) -> None:
         files = [path for path in copied.rglob("*") if path.is_file() and path.name != "meta.json"]
         assert len(files) > 20

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 
 import numpy as np
@@ -140,6 +141,13 @@ def test_is_the_same_however_often_it_spills(
     for name in FILES:
         assert (once / name).read_bytes() == (often / name).read_bytes()
     assert sorted(path.name for path in often.iterdir()) == sorted(FILES)
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="disk space cannot be reserved")
+def test_takes_its_room_on_disk_before_it_writes(tmp_path: Path) -> None:
+    made = postings._room(tmp_path / "a.npy", np.int32, (1 << 18,))
+    assert made.shape == (1 << 18,)
+    assert (tmp_path / "a.npy").stat().st_blocks * 512 >= 1 << 20
 
 
 @pytest.mark.parametrize("asins", [["B", "A"], ["A", "A"], ["a", "B"]])
