@@ -56,7 +56,8 @@ class TokenTurn(NamedTuple):
 class Episode:
     """One conversation: `request` says what to ask the model, `respond` moves on.
 
-    It alone owns the history. Runner, play, replay and trainers all drive it:
+    It alone owns the history: everything that was said, or what was said since the environment
+    last began anew (`info["fresh"]`). Runner, play, replay and trainers all drive it:
 
         >>> import gymnasium, agentenvs
         >>> from agentenvs.harness.episode import Episode
@@ -119,10 +120,9 @@ class Episode:
         self._tools: tuple[Mapping[str, Any], ...] = tuple(info.get("tools", ()))
         self._turns: list[TokenTurn] | None = []
         self._cue, self._stop = ("", ()) if form == "chat" else (self.prompt.cue, self.prompt.stop)
-        self._chat: list[Message] = as_chat(self.opening) if form == "chat" else []
-        self._blocks: list[str] = (
-            [] if form == "chat" else ["".join(map(self.prompt.block, self.opening))]
-        )
+        self._chat: list[Message] = []
+        self._blocks: list[str] = []
+        self._begin(self.opening)
         self.request: Request | None = self._ask()
 
     @property
@@ -133,6 +133,13 @@ class Episode:
             messages.append({"role": "assistant", "content": step.text})
             messages.extend(step.news)
         return messages
+
+    def _begin(self, messages: Sequence[Message]) -> None:
+        """Put these messages and nothing that was said before them."""
+        if self.form == "chat":
+            self._chat = as_chat(messages)
+        else:
+            self._blocks = ["".join(map(self.prompt.block, messages))]
 
     def _ask(self) -> Request:
         chat = self.form == "chat"
@@ -178,18 +185,22 @@ class Episode:
             success = bool(info.get("success", earned > 0.0))
             self._end(success, float(info.get("score", earned)), str(info.get("reason", "")))
             return
+        fresh = bool(info.get("fresh"))
         if "tools" in info:
             offer = tuple(info["tools"])
             info = {**info, "new_tools": [tool for tool in offer if tool not in self._tools]}
             self._tools = offer
+        shown = self.prompt.opening if fresh else self.prompt.news
         # Roles have to alternate, whatever an environment has to say.
-        news = self.prompt.news(observation, info) or [{"role": "user", "content": observation}]
+        news = shown(observation, info) or [{"role": "user", "content": observation}]
         self.steps.append(Step(text, tuple(news), parse, finish, earned))
         if len(self.steps) == self.max_requests:
             self._end(False, 0.0, "max_requests")
             return
         own: Message = {"role": "assistant", "content": text}
-        if self.form == "chat":
+        if fresh:
+            self._begin(news)
+        elif self.form == "chat":
             self._chat += as_chat([own, *news])
         else:
             block = self.prompt.block

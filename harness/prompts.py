@@ -226,8 +226,8 @@ class Light(Prompt):
             role = message["role"]
             if merged and merged[-1]["role"] == role:
                 merged[-1]["content"] += "\n" + message["content"]
-            elif role == "tool":
-                merged.append({"role": "tool", "content": message["content"]})
+            elif role in ("assistant", "tool"):
+                merged.append({"role": role, "content": message["content"]})
             else:
                 merged.append({"role": "user", "content": message["content"]})
         return merged

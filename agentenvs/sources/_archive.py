@@ -63,7 +63,7 @@ class Archive:
                 mismatches += 1
                 more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
                 problem = f"{wrong[0]}{more}"
-            failures.append(f"  {host}: {problem}")
+            failures.append(f"  {address}: {problem}")
         kind = SourceMismatch if failures and mismatches == len(failures) else SourceMissing
         reasons = "\n".join(failures)
         raise kind(f"{source.title} could not be had from any address:\n{reasons}")
