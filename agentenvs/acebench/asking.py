@@ -16,9 +16,10 @@ _TEXTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "en": MappingProxyType(
             {
                 "name": "May I have your name?",
-                "sender": "Whose message is it about, that is, who sent it to you?",
+                "sender": "Whose message to you is it about?",
                 "reminder": "Which reminder do you mean? Please tell me its title.",
                 "food": "What are the username and password of your food delivery account?",
+                "order": "What shall I order, and from which merchant?",
                 "send": "To whom shall the message go, and what shall it say?",
                 "delete": "The inbox is full. Which message shall I delete?",
                 "note": "What are the title, the content and the time of the reminder?",
@@ -40,6 +41,7 @@ _TEXTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 "sender": "请问是谁发给您的短信？",
                 "reminder": "请问是哪条提醒，标题是什么？",
                 "food": "请告诉我您外卖平台的账号和密码。",
+                "order": "请问点什么，在哪家商家？",
                 "send": "请问短信发给谁，内容是什么？",
                 "delete": "短信容量已满，请问删除哪一条短信？",
                 "note": "请问提醒的标题、内容和时间是什么？",
@@ -80,6 +82,8 @@ def _keys(name: str, classes: Collection[str]) -> Iterator[str]:
             elif "MessageApi" in classes:
                 yield "sender"
             yield "food"
+        case "add_food_delivery_order":
+            yield "order"
         case "send_message":
             yield "name"
             yield "send"

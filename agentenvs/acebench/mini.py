@@ -21,7 +21,14 @@ __all__ = ["SHELF", "tasks", "version", "world"]
 
 #: what the names of these tasks begin with
 SHELF = "mini"
-_FILES = ("tasks.jsonl", "answers.jsonl", "functions.json", "world.json")
+_FILES = (
+    "tasks.jsonl",
+    "answers.jsonl",
+    "functions.json",
+    "world.json",
+    "users_en.json",
+    "users_zh.json",
+)
 
 
 @functools.cache

@@ -12,6 +12,7 @@ from agentenvs.acebench.overlay import overlay
 from agentenvs.acebench.planner import NoPlan, plan
 from agentenvs.acebench.records import AGENT, Task
 from agentenvs.acebench.replay import END, replay
+from agentenvs.acebench.special import MISSING, WRONG_VALUE
 from agentenvs.acebench.worlds import World
 from agentenvs.core import Rules
 from agentenvs.syntax import call_text
@@ -110,12 +111,12 @@ def _written(task: Task, reference: Any) -> str:
     match task.category:
         case "special_incomplete":
             said = [
-                f"Missing necessary parameters ({', '.join(words)}) for the api ({name})"
+                f"{MISSING} ({', '.join(words)}) for the api ({name})"
                 for name, words in reference.items()
             ]
         case "special_error_param":
             said = [
-                f"There is incorrect value ({', '.join(words)}) for the parameters ({name}) "
+                f"{WRONG_VALUE} ({', '.join(words)}) for the parameters ({name}) "
                 "in the conversation history."
                 for name, words in reference.items()
             ]

@@ -1,3 +1,5 @@
+# ruff: noqa: RUF001 - Chinese punctuation is meant
+
 from __future__ import annotations
 
 import dataclasses
@@ -9,13 +11,16 @@ from typing import Any
 import pytest
 
 from agentenvs.acebench import mini
+from agentenvs.acebench.conversation import Conversation
 from agentenvs.acebench.judge import judge_answer, judge_state
 from agentenvs.acebench.outcome import Verdict
 from agentenvs.acebench.overlay import overlay
 from agentenvs.acebench.plans import agent_plan, gold_actions
-from agentenvs.acebench.records import AGENT, CATEGORIES, LANGS, Records, Task
+from agentenvs.acebench.records import AGENT, CATEGORIES, LANGS, Lang, Records, Task
 from agentenvs.acebench.replay import END, replay
+from agentenvs.acebench.slots import scripted_tasks
 from agentenvs.acebench.tasks import is_official, task_ids, turns_of
+from agentenvs.acebench.users import ScriptedUser
 from agentenvs.acebench.worlds import SERVICES, World
 from agentenvs.core import Rules
 from agentenvs.errors import SourceMismatch, UnknownName
@@ -104,6 +109,49 @@ def _verdict(task: Task, said: list[str], rules: Rules) -> Verdict:
     initial = mini.world(task.lang)
     done = replay(task, said, initial, rules)
     return judge_state(task, done.final_state, done.process, rules, lambda: initial)
+
+
+def test_scripted_users_know_what_a_polite_agent_asks_for() -> None:
+    for task in _agents():
+        if task.category == "agent_multi_turn":
+            said = agent_plan(task, mini.world(task.lang))
+            for seed in range(20):
+                user = ScriptedUser(task, seed)
+                talk = _talk(task, user, said, RULES[seed % 2])
+                assert talk.ended == "agent"
+                assert talk.verdict().valid
+                assert user.told == user.table.slots.keys()
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_scripted_users_end_when_they_see_that_all_is_done(lang: Lang) -> None:
+    claim = {"en": "That is done. Anything else?", "zh": "已经办好了，还有别的事吗？"}[lang]
+    for task in _agents():
+        if task.category == "agent_multi_turn" and task.lang == lang:
+            said = agent_plan(task, mini.world(lang))[:-1]
+            talk = _talk(task, ScriptedUser(task), [*said, claim], "fixed")
+            assert talk.ended == "user"
+            assert talk.verdict().valid
+            talk = _talk(task, ScriptedUser(task), [claim] * 20, "fixed")
+            assert talk.ended == "user"
+            assert not talk.verdict().valid
+
+
+def test_scripted_users_are_there_for_the_multi_turn_tasks_alone() -> None:
+    theirs = {task.name for task in _agents() if task.category == "agent_multi_turn"}
+    known = scripted_tasks("en") | scripted_tasks("zh")
+    assert {name for name in known if name.startswith("mini/")} == theirs
+
+
+def _talk(task: Task, user: ScriptedUser, said: list[str], rules: Rules) -> Conversation:
+    talk = Conversation(task, mini.world(task.lang), rules)
+    messages = iter(said)
+    while not talk.over:
+        if talk.turn == "user":
+            talk.user(user.speak(talk))
+        else:
+            talk.agent(next(messages))
+    return talk
 
 
 def test_milestones_do_the_job_and_count_in_full() -> None:

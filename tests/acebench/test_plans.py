@@ -11,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentenvs.acebench import mini
+from agentenvs.acebench.conversation import Conversation
 from agentenvs.acebench.judge import judge_answer, judge_state
 from agentenvs.acebench.overlay import overlay
 from agentenvs.acebench.planner import NoPlan, plan
 from agentenvs.acebench.plans import agent_plan, answer_text, gold_actions
 from agentenvs.acebench.records import AGENT, CATEGORIES, LANGS, Lang, Records, Task
 from agentenvs.acebench.replay import END, replay
+from agentenvs.acebench.users import ScriptedUser
 from agentenvs.acebench.worlds import World
 from agentenvs.core import Rules, ToolCall
 from agentenvs.errors import UnknownName
@@ -98,6 +100,25 @@ def test_a_polite_agent_asks_each_question_once_and_before_it_acts(records: Reco
     assert len(asked) > 2
     assert len(set(asked)) == len(asked)
     assert said[: len(asked) - 1] == asked[:-1]
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_asking_and_acting_succeeds_with_the_scripted_user(records: Records, lang: Lang) -> None:
+    initial = records.world(lang)
+    for task in records.category(lang, "agent_multi_turn").values():
+        plans = {rules: agent_plan(task, initial, rules) for rules in RULES}
+        for seed in range(task.number % 2, 20, 2):
+            rules = RULES[seed // 2 % 2]
+            said, user = plans[rules], ScriptedUser(task, seed)
+            talk = Conversation(task, initial, rules)
+            messages = iter(said)
+            while not talk.over:
+                if talk.turn == "user":
+                    talk.user(user.speak(talk))
+                else:
+                    talk.agent(next(messages))
+            assert talk.ended == "agent"
+            assert talk.verdict().valid
 
 
 def test_the_agent_of_multi_step_asks_nothing(records: Records) -> None:
