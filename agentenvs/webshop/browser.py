@@ -15,7 +15,7 @@ from agentenvs.core import Rules, Transition
 from agentenvs.errors import BadArgument, BrowserError
 from agentenvs.webshop.actions import Call
 from agentenvs.webshop.catalog import Catalog
-from agentenvs.webshop.env import MAX_STEPS, Observation, WebShopEnv, _Role
+from agentenvs.webshop.env import MAX_STEPS, Observation, Role, WebShopEnv
 from agentenvs.webshop.pages import Shop
 from agentenvs.webshop.paths import Place, path, read
 from agentenvs.webshop.records import Goal
@@ -149,7 +149,7 @@ class WebShopBrowserEnv(WebShopEnv):
         self._show(episode.state, episode.goal)
         return transition
 
-    def _carry_out(self, call: Call, role: _Role) -> Transition:
+    def _carry_out(self, call: Call, role: Role) -> Transition:
         episode = self._parts()
         before = episode.state.copy()
         transition = super()._carry_out(call, role)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,10 +24,11 @@ from agentenvs.webshop.tasks import all_ids, task_ids
 from agentenvs.webshop.text import RichText, Text
 from agentenvs.webshop.views import State
 
-__all__ = ["MAX_STEPS", "OBSERVATIONS", "WebShopEnv"]
+__all__ = ["MAX_STEPS", "OBSERVATIONS", "Observation", "Role", "WebShopEnv"]
 
 Observation = Literal["text", "text_rich", "url", "html"]
-_Role = Literal["user", "tool"]
+#: who a page is shown to the model as
+Role = Literal["user", "tool"]
 OBSERVATIONS: tuple[Observation, ...] = ("text", "text_rich", "url", "html")
 #: the limit of the authors' own wrapper; the original environment has none
 MAX_STEPS = 100
@@ -150,7 +150,6 @@ class WebShopEnv(TextEnv):
             raise BadArgument(f"Expected `max_steps` to be at least 1, got {max_steps}.")
         if isinstance(exclude, str):
             raise BadArgument(f"Expected `exclude` to be a list of task ids, got {exclude!r}.")
-        table = _checked(prices)
         named = [task] if tasks is None and task is not None else tasks
         self.catalog = open_catalog(catalog, named)
         given = None if catalog is None else self.catalog
@@ -170,7 +169,7 @@ class WebShopEnv(TextEnv):
         self.draw = draw
         self.max_steps = max_steps
         self._drawn_kind = self._one_kind() if draw == "weighted" else None
-        self._shop = Shop(self.catalog, rules=rules, show_attrs=show_attrs, prices=table)
+        self._shop = Shop(self.catalog, rules=rules, show_attrs=show_attrs, prices=prices)
         self._render = _renderer(observation, self._shop)
         self._episode: _Episode | None = None
 
@@ -267,7 +266,7 @@ class WebShopEnv(TextEnv):
         transition.observation, transition.messages = "\n".join(observations), messages
         return transition
 
-    def _carry_out(self, call: Call, role: _Role) -> Transition:
+    def _carry_out(self, call: Call, role: Role) -> Transition:
         episode = self._parts()
         episode.steps += 1
         problem = call.problem
@@ -279,7 +278,7 @@ class WebShopEnv(TextEnv):
                 problem = shop.click(state, call.argument, episode.goal, rng)
         return self._transition(role, problem, call.name)
 
-    def _transition(self, role: _Role, problem: str, name: str = "") -> Transition:
+    def _transition(self, role: Role, problem: str, name: str = "") -> Transition:
         """Return the page as it is now, and the verdict where the shopping is over."""
         episode = self._parts()
         state = episode.state
@@ -367,22 +366,3 @@ def _shortfall(score: Score) -> str:
     parts = score.parts
     shares = {"type": "r_type", "attributes": "r_att", "options": "r_option", "price": "r_price"}
     return ", ".join(word for word, key in shares.items() if parts.get(key, 1.0) < 1.0)
-
-
-def _checked(prices: Mapping[str, float] | None) -> dict[str, float]:
-    if prices is None:
-        return {}
-    if not isinstance(prices, Mapping):
-        raise BadArgument(f"Expected `prices` to be a dict or None, got {type(prices)}.")
-    table: dict[str, float] = {}
-    for asin, price in prices.items():
-        if not isinstance(asin, str):
-            raise BadArgument(f"Expected the keys of `prices` to be asins, got {asin!r:.80}.")
-        number = isinstance(price, int | float) and not isinstance(price, bool)
-        if not number or not 0.0 <= price < math.inf:
-            raise BadArgument(
-                f"Expected prices[{asin!r:.80}] to be a number of dollars, 0 or more, got "
-                f"{price!r:.80}."
-            )
-        table[asin] = float(price)
-    return table

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentenvs.core import Rules, Shared
+from agentenvs.errors import BadArgument
 from agentenvs.webshop import engine, layout, urls
 from agentenvs.webshop.layout import BACK, BUY, NEXT, PREV, SEARCH, SUB_PAGES, Layout
 from agentenvs.webshop.records import Goal, Product
@@ -53,6 +55,9 @@ class Shop(Shared):
         show_attrs: whether products offer the sub-page "Attributes".
         prices: asin -> price in dollars, in place of the seeded draw of products with a price
             range; other products keep their price, unknown asins mean nothing.
+
+    Raises:
+        BadArgument: a price is no number of dollars.
     """
 
     __slots__ = ("_labels", "_layouts", "catalog", "prices", "rules", "show_attrs")
@@ -68,7 +73,7 @@ class Shop(Shared):
         self.catalog = catalog
         self.rules: Rules = rules
         self.show_attrs = show_attrs
-        self.prices = dict(prices or {})
+        self.prices = _price_table(prices)
         self._layouts: Kept[int, Layout] = catalog.memo(("layouts", rules, show_attrs), Kept)
         self._labels: Kept[int, str] = catalog.memo("labels", Kept)
 
@@ -292,6 +297,25 @@ class Shop(Shared):
 
 def _shop(catalog: Catalog, rules: Rules, show_attrs: bool, prices: Mapping[str, float]) -> Shop:
     return Shop(catalog, rules=rules, show_attrs=show_attrs, prices=prices)
+
+
+def _price_table(prices: Mapping[str, float] | None) -> dict[str, float]:
+    if prices is None:
+        return {}
+    if not isinstance(prices, Mapping):
+        raise BadArgument(f"Expected `prices` to be a dict or None, got {type(prices)}.")
+    table: dict[str, float] = {}
+    for asin, price in prices.items():
+        if not isinstance(asin, str):
+            raise BadArgument(f"Expected the keys of `prices` to be asins, got {asin!r:.80}.")
+        number = isinstance(price, int | float) and not isinstance(price, bool)
+        if not number or not 0.0 <= price < math.inf:
+            raise BadArgument(
+                f"Expected prices[{asin!r:.80}] to be a number of dollars, 0 or more, got "
+                f"{price!r:.80}."
+            )
+        table[asin] = float(price)
+    return table
 
 
 def _texts(product: Product, sub: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -360,8 +360,6 @@ def test_price_tables_move_price_and_cap(odd_shop: Catalog) -> None:
 
 @pytest.mark.parametrize("observation", OBSERVATIONS)
 def test_check_env_is_clean(odd_shop: Catalog, observation: Any) -> None:
-    if observation == "html":
-        pytest.importorskip("agentenvs.webshop.html")
     env = gymnasium.make("agentenvs/WebShop-v0", catalog=odd_shop, observation=observation)
     check_env(env.unwrapped)
 

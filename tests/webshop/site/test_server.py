@@ -108,11 +108,13 @@ def test_a_port_out_of_range(odd_shop: Catalog, port: Any) -> None:
         Site(odd_shop, port=port)
 
 
-def test_bad_rules_and_tasks(odd_shop: Catalog) -> None:
+def test_bad_rules_tasks_and_prices(odd_shop: Catalog) -> None:
     with pytest.raises(BadArgument, match="Expected `rules`"):
         Site(odd_shop, rules="none")  # type: ignore[arg-type]
     with pytest.raises(UnknownName):
         Site(odd_shop, tasks="nothing")
+    with pytest.raises(BadArgument, match="0 or more, got 'cheap'"):
+        Site(odd_shop, prices={"B000000002": "cheap"})  # type: ignore[dict-item]
 
 
 def test_serve_ends_when_it_is_told(odd_shop: Catalog) -> None:
