@@ -121,7 +121,11 @@ def world(env_id: str) -> World:
         short = item.id.removeprefix("agentenvs/")
         if name in (item.id, short, short.rsplit("-v", 1)[0]):
             return item
-    raise UnknownName(f"There is no environment {env_id!r}.{did_you_mean(env_id, WORLDS)}")
+    known = list(WORLDS)
+    if "/" not in name:
+        # Beside a short name the long ones all look alike.
+        known = [id.removeprefix("agentenvs/").rsplit("-v", 1)[0] for id in known]
+    raise UnknownName(f"There is no environment {env_id!r}.{did_you_mean(name, known)}")
 
 
 def task_sets(env_id: str) -> dict[str, str]:

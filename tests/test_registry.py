@@ -34,6 +34,12 @@ def test_unknown_environment_is_named_with_a_suggestion() -> None:
         registry.world("agentenvs/BFCLv5-v0")
 
 
+@pytest.mark.parametrize(("name", "meant"), [("webshop", "WebShop"), ("BFCL", "BFCLv4")])
+def test_short_names_are_compared_with_short_ones(name: str, meant: str) -> None:
+    with pytest.raises(UnknownName, match=f"Did you mean '{meant}'"):
+        registry.world(name)
+
+
 @pytest.mark.parametrize("env_id", registry.WORLDS)
 def test_every_world_answers(env_id: str) -> None:
     assert {"mini", "paper"} <= set(agentenvs.task_sets(env_id))
