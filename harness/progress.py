@@ -126,7 +126,9 @@ class _Lines(Reporter):
         self._say(f"{progress.total} rollouts{before}")
 
     def tick(self, progress: Progress) -> None:
-        self._say(progress.line())
+        # The last line is left to `stop`.
+        if progress.done < progress.total:
+            self._say(progress.line())
 
     def stop(self, progress: Progress, note: str = "") -> None:
         self._say(progress.line())

@@ -48,6 +48,15 @@ def test_a_log_gets_plain_lines() -> None:
     assert lines[-1] == "Stopped."
 
 
+def test_a_log_gets_the_last_line_once() -> None:
+    stream = io.StringIO()
+    shown = reporter(True, stream)
+    state = Progress(total=4, done=4)
+    shown.tick(state)
+    shown.stop(state)
+    assert stream.getvalue().count("4/4 rollouts") == 1
+
+
 def test_a_terminal_gets_a_bar() -> None:
     stream = Terminal()
     shown = reporter(True, stream)
