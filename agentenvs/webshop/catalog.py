@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from agentenvs.webshop._record import Card, card_of, entry_of
 from agentenvs.webshop._store import Blob, Groups, load_array
 from agentenvs.webshop.bm25 import Index
 from agentenvs.webshop.goals import Goals, Wishes
+from agentenvs.webshop.kept import Kept
 from agentenvs.webshop.nouns import Tagger, tagger_of
 from agentenvs.webshop.official import LONGEST_ASIN
 from agentenvs.webshop.records import GoalKind, Product
@@ -28,7 +29,6 @@ __all__ = ["FORMAT", "META", "VERSION", "Catalog", "read_meta"]
 FORMAT = "agentenvs webshop catalog"
 VERSION = 1
 META = "meta.json"
-_Made = TypeVar("_Made")
 _MAX_META = 16 << 20
 _PRODUCTS_KEPT = 2048
 _CARDS_KEPT = 16384
@@ -105,9 +105,9 @@ class Catalog(Shared):
                 f"{folder} is damaged: its tables are not of {self._length} products."
             )
         self._tagger: Tagger | None = None
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
         self._tagging = threading.Lock()
-        self._memo: dict[Hashable, Any] = {}
+        self._kept: dict[Hashable, Kept[Any, Any]] = {}
         # Caches belong to the object, so that they go with it.
         self._entries = lru_cache(_PRODUCTS_KEPT)(self._read_entry)
         self._card = lru_cache(_CARDS_KEPT)(self._read_card)
@@ -205,16 +205,10 @@ class Catalog(Shared):
             raise BadArgument(f"Expected `kind` to be 'synthetic' or 'human', got {kind!r}.")
         return self._goals[kind]
 
-    def memo(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
-        """Return what is kept under `key`, made at first: for caches that go with the catalog.
-
-        Whoever keeps something here bounds its size.
-        """
+    def kept(self, what: Hashable) -> Kept[Any, Any]:
+        """Return the cache of that name: for what is made of products and goes with them."""
         with self._lock:
-            if key not in self._memo:
-                self._memo[key] = make()
-            made: _Made = self._memo[key]
-        return made
+            return self._kept.setdefault(what, Kept())
 
     def nouns_of(self, name: str) -> tuple[str, ...]:
         """Return the nouns of a name that is not one of the catalog's titles.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from agentenvs.core import Rules, Shared
 from agentenvs.errors import BadArgument
@@ -19,26 +19,11 @@ if TYPE_CHECKING:
     import numpy as np
 
     from agentenvs.webshop.catalog import Catalog
+    from agentenvs.webshop.kept import Kept
 
-__all__ = ["PAGE_SIZE", "Kept", "Shop"]
-
-_Key = TypeVar("_Key", bound=Hashable)
-_Value = TypeVar("_Value")
+__all__ = ["PAGE_SIZE", "Shop"]
 
 PAGE_SIZE = 10
-#: how many entries a cache holds before it begins anew
-_KEPT = 4_096
-
-
-class Kept(dict[_Key, _Value]):
-    """A cache that begins anew when it is full, so that threads need no lock."""
-
-    def keep(self, key: _Key, value: _Value) -> _Value:
-        """Keep a value and return it."""
-        if len(self) >= _KEPT:
-            self.clear()
-        self[key] = value
-        return value
 
 
 class Shop(Shared):
@@ -74,8 +59,8 @@ class Shop(Shared):
         self.rules: Rules = rules
         self.show_attrs = show_attrs
         self.prices = _price_table(prices)
-        self._layouts: Kept[int, Layout] = catalog.memo(("layouts", rules, show_attrs), Kept)
-        self._labels: Kept[int, str] = catalog.memo("labels", Kept)
+        self._layouts: Kept[int, Layout] = catalog.kept(("layouts", rules, show_attrs))
+        self._labels: Kept[int, str] = catalog.kept("labels")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without the caches."""

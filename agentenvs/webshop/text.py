@@ -9,7 +9,8 @@ from typing import Any, Literal, NamedTuple
 
 from agentenvs.core import Shared
 from agentenvs.webshop import urls
-from agentenvs.webshop.pages import Kept, Shop
+from agentenvs.webshop.kept import Kept
+from agentenvs.webshop.pages import Shop
 from agentenvs.webshop.views import Choice, OptionGroup, State, View
 
 __all__ = ["RichText", "Text"]
@@ -52,13 +53,11 @@ class Text(Shared):
 
     def __init__(self, shop: Shop) -> None:
         self._shop = shop
-        memo = shop.catalog.memo
+        kept = shop.catalog.kept
         #: row -> the texts of a product on a page of results
-        self._cards: Kept[int, str] = memo("card texts", Kept)
+        self._cards: Kept[int, str] = kept("card texts")
         #: (row, sub-page or "") -> the texts below the header, nothing chosen
-        self._bodies: Kept[tuple[int, str], str] = memo(
-            ("texts", shop.rules, shop.show_attrs), Kept
-        )
+        self._bodies: Kept[tuple[int, str], str] = kept(("texts", shop.rules, shop.show_attrs))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without the caches."""
@@ -117,7 +116,7 @@ class RichText(Shared):
         self._shop = shop
         #: row -> the lines below the header, nothing chosen, and which of them are choices
         self._items: Kept[int, tuple[list[str], list[tuple[int, Choice, str]]]]
-        self._items = shop.catalog.memo(("lines", shop.rules, shop.show_attrs), Kept)
+        self._items = shop.catalog.kept(("lines", shop.rules, shop.show_attrs))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without the caches."""

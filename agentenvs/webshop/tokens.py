@@ -21,6 +21,7 @@ from itertools import accumulate, groupby
 
 import regex
 
+from agentenvs.webshop.kept import Kept
 from agentenvs.webshop.porter import stem
 
 __all__ = ["Memo", "tokenize"]
@@ -123,28 +124,23 @@ _IDLE = regex.compile(rf"[{_EXTEND}--\u200d]++|\u200d++(?!{_PICTURE})", regex.V1
 _JOINS = regex.compile(rf"(?:\p{{WB=ExtendNumLet}}{_EXTEND}*+)++", regex.V1)
 
 
-class Memo(dict[str, str]):
-    """The term of each word seen, "" for those that are not indexed; bounded.
+class Memo(Kept[str, str]):
+    """The term of each word seen, "" for those that are not indexed.
 
     Each index has its own, as has each build of one: words repeat, and stemming is what
-    costs. Safe to share among threads.
+    costs.
 
     Args:
-        limit: how many words to keep; all are forgotten when there are more.
+        limit: how many words to keep at most.
     """
 
     def __init__(self, limit: int = 1 << 15) -> None:
-        super().__init__()
-        self.limit = limit
+        super().__init__(limit)
 
     def __missing__(self, word: str) -> str:
         """Return the term of a new word."""
         term = _term(word)
-        if len(word) <= _MEMORABLE:
-            if len(self) >= self.limit:
-                self.clear()
-            self[word] = term
-        return term
+        return self.keep(word, term) if len(word) <= _MEMORABLE else term
 
 
 def tokenize(text: str, memo: Memo | None = None) -> list[str]:

@@ -196,11 +196,11 @@ class TestSharing:
             thread.join()
         assert not wrong
 
-    def test_memo_keeps_one_object_a_key(self, small_catalog: Catalog) -> None:
+    def test_a_cache_is_shared_by_its_name(self, small_catalog: Catalog) -> None:
         catalog = Catalog.open(small_catalog.folder)
-        first: dict[str, int] = catalog.memo("key", dict)
-        assert catalog.memo("key", dict) is first
-        assert catalog.memo(("key", 2), dict) is not first
+        first = catalog.kept("texts")
+        assert catalog.kept("texts") is first
+        assert catalog.kept(("texts", 2)) is not first
 
 
 class TestNounsOf:
