@@ -9,7 +9,6 @@ from typing import Any
 from agentenvs.acebench.compare import difference
 from agentenvs.acebench.worlds import CallError, World
 from agentenvs.core import ToolCall
-from agentenvs.errors import AgentEnvsError
 
 __all__ = ["NoPlan", "plan"]
 
@@ -23,8 +22,8 @@ _CHANGE_OF_PLANS = {"en": "change of plans", "zh": "行程有变"}
 _MAX_TRIES = 2_000
 
 
-class NoPlan(AgentEnvsError):
-    """Raised when no plan of this planner leads to the state that is wanted."""
+class NoPlan(Exception):
+    """Raised inside the package when no plan of this planner leads to the state wanted."""
 
 
 def plan(world: World, wanted: Sequence[State], allowed: Sequence[str] = ()) -> list[ToolCall]:
@@ -60,7 +59,7 @@ def plan(world: World, wanted: Sequence[State], allowed: Sequence[str] = ()) -> 
         if not left:
             return calls
         problem = problem or left
-    raise NoPlan(f"No plan leads to the state wanted: {problem}.")
+    raise NoPlan(problem)
 
 
 def _left(world: World, calls: Sequence[ToolCall], goal: State, allowed: Sequence[str]) -> str:

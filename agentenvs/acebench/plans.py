@@ -15,6 +15,7 @@ from agentenvs.acebench.replay import END, replay
 from agentenvs.acebench.special import MISSING, WRONG_VALUE
 from agentenvs.acebench.worlds import World
 from agentenvs.core import Rules
+from agentenvs.errors import SourceMismatch
 from agentenvs.syntax import call_text
 
 __all__ = ["agent_plan", "answer_text", "gold_actions"]
@@ -42,7 +43,7 @@ def gold_actions(task_id: str, rules: Rules = "official") -> list[str]:
     Raises:
         UnknownName: there is no such task.
         SourceMissing: it is official and the source cannot be had.
-        NoPlan: no calls lead to the end state wanted.
+        SourceMismatch: no calls lead to the end state that its reference wants.
     """
     from agentenvs.acebench.tasks import initial_state, turns_of
 
@@ -70,17 +71,17 @@ def agent_plan(
         ask: in `agent_multi_turn`, ask the user for what is needed before acting on it.
 
     Raises:
-        NoPlan: there is none.
+        SourceMismatch: no calls lead to the end state that its reference wants.
     """
     world = World.of(task.lang, initial, task.initial_config, task.involved_classes)
     allowed = [function["name"] for function in task.functions]
     asks = ask and task.category == "agent_multi_turn"
-    problem: NoPlan | None = None
+    problem = ""
     for reference in _references(task, lambda: initial):
         try:
             calls = plan(world, reference, allowed)
         except NoPlan as reason:
-            problem = problem or reason
+            problem = problem or str(reason)
             continue
         said: list[str] = []
         asked: set[str] = set()
@@ -95,8 +96,8 @@ def agent_plan(
         verdict = judge_state(task, done.final_state, done.process, rules, lambda: initial)
         if verdict.valid:
             return said
-        problem = problem or NoPlan(f"The plan for {task.name} fails: {verdict.detail}.")
-    raise problem or NoPlan(f"There is no reference for {task.name}.")
+        problem = problem or verdict.detail
+    raise SourceMismatch(f"Expected the reference of {task.name!r} to be within reach: {problem}.")
 
 
 def _references(task: Task, initial: Callable[[], Mapping[str, Any]]) -> Iterator[Any]:

@@ -12,12 +12,14 @@ import pytest
 
 from agentenvs.acebench import mini
 from agentenvs.acebench.conversation import Conversation
+from agentenvs.acebench.env import ACEBenchEnv
 from agentenvs.acebench.judge import judge_answer, judge_state
 from agentenvs.acebench.outcome import Verdict
 from agentenvs.acebench.overlay import overlay
 from agentenvs.acebench.plans import agent_plan, gold_actions
 from agentenvs.acebench.records import AGENT, CATEGORIES, LANGS, Lang, Records, Task
 from agentenvs.acebench.replay import END, replay
+from agentenvs.acebench.replies import Decoding
 from agentenvs.acebench.slots import scripted_tasks
 from agentenvs.acebench.tasks import is_official, task_ids, turns_of
 from agentenvs.acebench.users import ScriptedUser
@@ -71,6 +73,20 @@ def test_every_task_can_be_solved(rules: Rules) -> None:
                 judge_answer(turn, text, rules).valid
                 for turn, text in zip(turns, said, strict=True)
             )
+
+
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("decoding", ["native", "official"])
+def test_every_task_can_be_solved_through_the_environment(rules: Rules, decoding: Decoding) -> None:
+    env = ACEBenchEnv(tasks="mini", rules=rules, decoding=decoding)
+    for name in task_ids("mini"):
+        env.reset(seed=1, options={"task": name})
+        *before, last = gold_actions(name, rules)
+        for action in before:
+            _, reward, terminated, truncated, _ = env.step(action)
+            assert (reward, terminated, truncated) == (0.0, False, False)
+        _, reward, terminated, truncated, info = env.step(last)
+        assert (reward, terminated, truncated, info["success"]) == (1.0, True, False, True)
 
 
 @pytest.mark.parametrize("rules", RULES)

@@ -21,7 +21,7 @@ from agentenvs.acebench.replay import END, replay
 from agentenvs.acebench.users import ScriptedUser
 from agentenvs.acebench.worlds import World
 from agentenvs.core import Rules, ToolCall
-from agentenvs.errors import UnknownName
+from agentenvs.errors import SourceMismatch, UnknownName
 
 RULES: tuple[Rules, ...] = ("official", "fixed")
 #: plans that are not the recorded ones: one deletion is enough; four bags, as the user has
@@ -131,7 +131,7 @@ def test_the_agent_of_multi_step_asks_nothing(records: Records) -> None:
 def test_a_reference_out_of_reach_has_no_plan() -> None:
     task = mini.tasks()["mini/agent_multi_step_0"]
     answer = [{"BaseApi": {"wifi": False, "logged_in": False}}]
-    with pytest.raises(NoPlan, match="logged_in"):
+    with pytest.raises(SourceMismatch, match="logged_in"):
         agent_plan(dataclasses.replace(task, answer=answer), mini.world("en"))
 
 
