@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["play_episode"]
 
 _HELP = """\
-Write what the model would write: a list of calls such as [look(at="door")], or words.
+Write what the model would write: {form}.
 /tools shows the tools, /system the first message a model sees, /undo takes the last reply back,
 /quit leaves. A line that ends in a backslash goes on in the next one."""
+_FORMS = {
+    "light": 'a list of calls such as [look(at="door")], or words',
+    "none": "an action in the form that /system tells, or words",
+}
 _COLOURS = {"user": "cyan", "assistant": "green", "tool": "yellow", "system": "magenta"}
 
 
@@ -55,7 +59,8 @@ def play_episode(
     chosen = arm(env_id, tasks=tasks, harness=harness, examples=examples, env_kwargs=env_kwargs)
     episode = Episode(chosen.make_env(), chosen.prompt, task=task, seed=seed)
     earlier: list[Episode] = []
-    console.print(_HELP, style="dim", markup=False)
+    usage = _HELP.format(form=_FORMS[harness])
+    console.print(usage, style="dim", markup=False)
     console.print(f"task {episode.task}", markup=False)
     _show(console, [m for m in episode.opening if m["role"] != "system"])
     while episode.request is not None:
@@ -64,7 +69,7 @@ def play_episode(
             console.print("left before the end")
             return 1
         if not reply.strip():
-            console.print(_HELP, style="dim", markup=False)
+            console.print(usage, style="dim", markup=False)
         elif reply == "/tools":
             console.print(stubs(episode.request.tools), markup=False)
         elif reply == "/system":
@@ -77,7 +82,7 @@ def play_episode(
                 console.print("nothing to take back")
         elif reply.startswith("/"):
             console.print(f"unknown command {reply}", markup=False)
-            console.print(_HELP, style="dim", markup=False)
+            console.print(usage, style="dim", markup=False)
         else:
             earlier.append(copy.deepcopy(episode))
             episode.respond(Completion(reply))

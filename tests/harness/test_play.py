@@ -23,9 +23,9 @@ class Typist(Console):
             raise EOFError from None
 
 
-def play(*lines: str, task: str = "mini_home_0") -> tuple[int, str]:
+def play(*lines: str, task: str = "mini_home_0", **more: Any) -> tuple[int, str]:
     console = Typist(lines)
-    code = play_episode("BFCLv4", console=console, tasks="mini", task=task)
+    code = play_episode("BFCLv4", console=console, tasks="mini", task=task, **more)
     return code, console.export_text()
 
 
@@ -55,6 +55,11 @@ def test_commands() -> None:
     assert "def turn_on(device: str" in shown
     assert "How to reply:" in shown
     assert "unknown command /nonsense" in shown
+
+
+def test_the_help_names_the_form_that_is_read() -> None:
+    assert "[look(at=" in play("/quit")[1]
+    assert "the form that /system tells" in play("/quit", harness="none")[1]
 
 
 def test_undo_takes_the_last_reply_back() -> None:
