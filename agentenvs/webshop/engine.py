@@ -12,10 +12,12 @@ from agentenvs.errors import BadArgument
 from agentenvs.webshop.catalog import Catalog
 from agentenvs.webshop.locate import open_catalog
 
-__all__ = ["DEPTH", "hits", "search"]
+__all__ = ["DEPTH", "MODES", "hits", "search"]
 
 #: how many hits a search has at most, and how many products `<r>` draws
 DEPTH = 50
+#: first keywords that choose a mode of the search bar, see `hits`
+MODES = ("<r>", "<a>", "<c>", "<q>")
 
 
 def search(catalog: str | PathLike[str] | Catalog, query: str, k: int = DEPTH) -> list[str]:

@@ -22,8 +22,6 @@ from agentenvs.webshop.tasks import task_ids
 
 __all__ = ["gold_actions"]
 
-#: first words that are no words but modes of the search
-_MODES = ("<r>", "<a>", "<c>", "<q>")
 #: words of the goal's own texts are tried up to this many, since hits lessen no further
 _WORDS = 60
 
@@ -72,7 +70,7 @@ def _way_to(catalog: Catalog, row: int, product: Product, goal: Goal) -> tuple[s
         place = _place(catalog, query, row)
         if place is not None and (best is None or place // PAGE_SIZE < best[1] // PAGE_SIZE):
             best = query, place
-        if best is not None and (best[1] < PAGE_SIZE or query[:3] in _MODES):
+        if best is not None and (best[1] < PAGE_SIZE or query[:3] in engine.MODES):
             return best
     if best is None:
         raise AgentEnvsError(
@@ -93,7 +91,7 @@ def _queries(product: Product, goal: Goal) -> Iterator[str]:
     )
     for text in texts:
         words = text.lower().split()[:_WORDS]
-        if words and words[0] not in _MODES:
+        if words and words[0] not in engine.MODES:
             yield " ".join(words)
     yield f"<q> {product.query}"
     yield f"<c> {product.category}"

@@ -79,11 +79,6 @@ class Sessions(Shared):
             while len(self._assigned) > _KEPT:
                 self._assigned.popitem(last=False)
 
-    def forget(self, session: str) -> None:
-        """Drop what was assigned to a session."""
-        with self._lock:
-            self._assigned.pop(session, None)
-
     def of(self, session: str) -> Assigned:
         """Return what a session shops for.
 
@@ -137,5 +132,5 @@ class Sessions(Shared):
         _, kind, index = parse_task(task)
         try:
             return self._shop.catalog.goals(kind).goal(index, self._shop.prices or None)
-        except (IndexError, BadArgument) as problem:
+        except BadArgument as problem:
             raise UnknownName(f"There is no task {task!r}.") from problem
