@@ -162,12 +162,13 @@ def _travels(world: World, now: State, goal: State) -> Iterator[Steps]:
     users = before.get("users", {})
     bookings = tuple(_booking(entry, users) for entry in wanted[len(held) :])
     changes = [_changes(old, new) for old, new in zip(held, wanted, strict=False) if old != new]
-    richer = {
+    # refunds go to cash, and leave no other trace
+    other_cash = {
         name
         for name, account in after.get("users", {}).items()
-        if name in users and account["cash_balance"] > users[name]["cash_balance"]
+        if name in users and account["cash_balance"] != users[name]["cash_balance"]
     }
-    cancelled = [_cancellations(world, entry) for entry in held if entry["user_id"] in richer]
+    cancelled = [_cancellations(world, entry) for entry in held if entry["user_id"] in other_cash]
     for count in range(len(cancelled) + 1):
         for some in itertools.combinations(cancelled, count):
             for ways in itertools.product(*some, *changes):

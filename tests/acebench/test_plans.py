@@ -203,6 +203,22 @@ def test_a_plan_finds_out_what_was_cancelled_and_why(
     assert _after(world, *plan(world, wanted)) == wanted
 
 
+def test_a_plan_finds_a_refund_that_was_spent_again(tiny: Mapping[str, Any]) -> None:
+    world = _tiny(tiny)
+    given = {"user_id": "u1", "reservation_id": "res_1", "reason": "other"}
+    booking = {
+        "user_id": "u1",
+        "password": "one",
+        "flight_no": "T4",
+        "cabin": "Business Class",
+        "payment_method": "cash",
+        "baggage_count": 1,
+    }
+    calls = [ToolCall("cancel_reservation", given), ToolCall("reserve_flight", booking)]
+    wanted = _after(world, *calls)
+    assert [call.name for call in plan(world, wanted)] == [call.name for call in calls]
+
+
 _TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
 _CALLS = st.lists(
     st.one_of(
