@@ -163,14 +163,12 @@ def said(transcript: str) -> list[Message]:
     """
     messages: list[Message] = []
     marks = list(_TURN.finditer(transcript))
-    if not marks or marks[0].start():
-        end = marks[0].start() if marks else len(transcript)
-        head = transcript[:end].strip()
-        if head:
-            messages.append({"role": "user", "content": head})
+    head = transcript[: marks[0].start() if marks else None].strip()
+    if head:
+        messages.append({"role": "user", "content": head})
     ends = [mark.start() for mark in marks[1:]] + [len(transcript)]
     called = False
-    for mark, end in zip(marks, ends, strict=True):
+    for mark, end in zip(marks, ends, strict=False):
         content = transcript[mark.end() : end].strip()
         if mark[1] == "user":
             messages.append({"role": "user", "content": content})

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,22 @@ def acebench_data() -> Path:
 def records(acebench_data: Path) -> Records:
     """Return the official records."""
     return read_folder(acebench_data)
+
+
+@pytest.fixture(scope="session")
+def official_acebench(acebench_data: Path) -> Iterator[None]:
+    """Let the package find the official files where the tests do, or skip."""
+    from agentenvs.acebench import tasks
+
+    def forget() -> None:
+        for known in (tasks.open_tree, tasks.open_records, tasks._units):
+            known.cache_clear()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AGENTENVS_ACEBENCH", str(acebench_data))
+        forget()
+        yield
+    forget()
 
 
 _TINY = {
