@@ -56,6 +56,7 @@ def compile_catalog(
         BadArgument: an argument out of range, or a folder that is no catalog.
         SourceMissing: a file is missing.
         SourceError: a file is truncated or malformed, or there is no product in it.
+        OSError: the folder cannot be written; nothing of it is left.
     """
     files = src if isinstance(src, OfficialFiles) else OfficialFiles.find(src)
     if name is None:
@@ -112,6 +113,10 @@ def compile_catalog(
         }
         (built / META).write_text(json.dumps(meta, indent=1) + "\n", encoding="utf-8")
         _place(built, target, temporary, digest, name)
+    except SourceError:
+        raise
+    except OSError as error:
+        raise OSError(f"Could not write {target}: {error}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return target

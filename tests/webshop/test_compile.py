@@ -131,6 +131,20 @@ class TestFolder:
             compile_catalog(src, tmp_path / "out" / "dst", nouns="heuristic")
         assert not list((tmp_path / "out").iterdir())
 
+    def test_a_full_disk_is_an_error_that_names_the_folder(
+        self, small_shop: Path, tmp_path: Path
+    ) -> None:
+        resource = pytest.importorskip("resource", reason="files have no limit here")
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        for size in (0, 100, 600, 2000):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+            try:
+                with pytest.raises(OSError, match=r"Could not write .*made"):
+                    compiled(small_shop, tmp_path / "made")
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            assert list(tmp_path.iterdir()) == []
+
     def test_parents_are_made(self, small_shop: Path, tmp_path: Path) -> None:
         assert len(compiled(small_shop, tmp_path / "a" / "b" / "c")) == 5
 
