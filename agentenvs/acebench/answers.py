@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentenvs.acebench.literal import MAX_BRACKETS
 from agentenvs.acebench.quick import Call, quick_calls
 from agentenvs.actions import MAX_CALLS, read_json_action
 from agentenvs.core import Tool
@@ -20,8 +21,8 @@ from agentenvs.syntax import (
 
 __all__ = ["answer_text", "bracketed", "read_calls"]
 
-_START = re.compile(r"\[\s*[^\W\d][\w.]*\s*\(")
-_PIECE = re.compile(r"""(?s)'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|[\[\]]|['"]""")
+_START = re.compile(r"\[\s*[^\W\d][\w.]*+\s*\(")
+_PIECE = re.compile(r"""(?s)'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?|[\[\]]""")
 _CONSTANTS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None}
 #: how many beginnings of a list are tried
 _MAX_TRIES = 8
@@ -66,6 +67,8 @@ def read_calls(text: str, functions: Sequence[Mapping[str, Any]]) -> list[Call]:
         UnreadableCall: there is no such list; the reason is that of the first beginning of one.
     """
     text = answer_text(text).strip()
+    if sum(map(text.count, "[({")) > MAX_BRACKETS:
+        raise UnreadableCall(f"more than {MAX_BRACKETS} opening brackets")
     plain = quick_calls(text, once=True)
     if plain is not None and len(plain) <= MAX_CALLS:
         return plain

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -14,8 +13,10 @@ from agentenvs.syntax import MAX_BITS, UnreadableCall
 
 __all__ = ["MAX_SIZE", "compute"]
 
-#: characters of a text, or items of a list, that an operator may make
-MAX_SIZE = 100_000
+#: characters, or items at all levels, of what an operator may make
+MAX_SIZE = 1_000
+#: the most that a text filled in could come to, as far as that is known before
+_MAX_FILLED = 100_000
 _SPECIFIERS = re.compile(r"%[^a-zA-Z%]*[a-zA-Z%]")
 _BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = MappingProxyType(
     {
@@ -115,7 +116,7 @@ def _modulo(left: Any, right: Any) -> Any:
         if any(set(found) & set("0123456789*(") for found in _SPECIFIERS.findall(text)):
             raise UnreadableCall("a width in a format")
         filled = sum(map(_length, right)) if isinstance(right, tuple) else _length(right)
-        _check_size(len(left) + filled * max(text.count("%"), 1))
+        _check_size(len(left) + filled * max(text.count("%"), 1), _MAX_FILLED)
     return operator.mod(left, right)
 
 
@@ -128,17 +129,31 @@ def _check_bits(bits: int) -> None:
         raise UnreadableCall("a result of more than 4,000 digits")
 
 
-def _check_size(size: int) -> None:
-    if size > MAX_SIZE:
-        raise UnreadableCall(f"a result of more than {MAX_SIZE} items")
+def _check_size(size: int, limit: int = MAX_SIZE) -> None:
+    if size > limit:
+        raise UnreadableCall(f"a result of more than {limit} items")
 
 
 def _bounded(value: Any) -> Any:
-    match value:
-        case int():
-            _check_bits(value.bit_length())
-        case str() | bytes() | list() | tuple():
-            _check_size(len(value))
-        case float() if math.isinf(value):
-            return value
+    if isinstance(value, int):
+        _check_bits(value.bit_length())
+    _check_size(_weight(value, MAX_SIZE))
     return value
+
+
+def _weight(value: Any, limit: int) -> int:
+    """Return how many characters and items a value has at all levels, or more than the limit.
+
+    A list repeated in a list is few objects, and yet many when it is written out.
+    """
+    if isinstance(value, str | bytes):
+        return len(value)
+    if not isinstance(value, list | tuple | dict):
+        return 1
+    total = 0
+    parts = [*value, *value.values()] if isinstance(value, dict) else value
+    for part in parts:
+        total += 1 + _weight(part, limit - total)
+        if total > limit:
+            break
+    return total

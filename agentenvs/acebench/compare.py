@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["difference", "plain"]
+__all__ = ["difference", "plain", "same_text"]
 
 _ALIKE = str.maketrans(
     dict.fromkeys("\u2018\u2019\u201a\u201c\u201d\u201e`'", '"')
@@ -29,6 +29,7 @@ _KINDS: Mapping[type, str] = MappingProxyType(
     }
 )
 _MAX_LEVELS = 70
+_MAX_PLAIN = 10_000
 
 
 def plain(text: str) -> str:
@@ -49,10 +50,17 @@ def plain(text: str) -> str:
     return "".join(parts)
 
 
+def same_text(value: str, wanted: str) -> bool:
+    """Whether two texts are equal where `plain` is, or as they are where one is very long."""
+    if value == wanted or max(len(value), len(wanted)) > _MAX_PLAIN:
+        return value == wanted
+    return plain(value) == plain(wanted)
+
+
 def difference(value: Any, wanted: Any, path: str = "") -> str:
     """Return where two values differ, or "".
 
-    Numbers are equal as numbers, a bool is none; texts are equal where `plain` is; lists and
+    Numbers are equal as numbers, a bool is none; texts are equal where `same_text`; lists and
     objects where all items are, in a list in order.
 
     Args:
@@ -87,7 +95,7 @@ def _difference(value: Any, wanted: Any, levels: int) -> tuple[list[Any], str] |
         pairs = [
             (at, item, part) for at, (item, part) in enumerate(zip(value, wanted, strict=True))
         ]
-    elif value == wanted or (isinstance(wanted, str) and plain(value) == plain(wanted)):
+    elif value == wanted or (isinstance(wanted, str) and same_text(value, wanted)):
         return None
     else:
         return [], f"expected {_shown(wanted)}, got {_shown(value)}"

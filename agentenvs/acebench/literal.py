@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from agentenvs.acebench.arithmetic import compute
 from agentenvs.acebench.quick import Call, quick_calls
-from agentenvs.syntax import UnreadableCall, parse_expression
+from agentenvs.syntax import MAX_BITS, UnreadableCall, parse_expression
 
-__all__ = ["MAX_CALLS", "Call", "cut", "decode", "decode_by_tree", "squeeze"]
+__all__ = ["MAX_BRACKETS", "MAX_CALLS", "Call", "cut", "decode", "decode_by_tree", "squeeze"]
 
 MAX_CALLS = 1_000
+MAX_BRACKETS = 6_000
+_BRACKET = re.compile(r"[\[\]]")
 _NO_TEXT = "compile() arg 1 must be a string, bytes or AST object"
 
 
@@ -22,20 +25,16 @@ def cut(text: str) -> str | None:
     """
     depth = 0
     start: int | None = None
-    at = -1
-    while True:
-        opening, closing = text.find("[", at + 1), text.find("]", at + 1)
-        if opening < 0 and (closing < 0 or start is None):
-            return None
-        at = closing if opening < 0 or 0 <= closing < opening else opening
-        if at == opening:
+    for bracket in _BRACKET.finditer(text):
+        if bracket[0] == "[":
             if depth == 0:
-                start = at
+                start = bracket.start()
             depth += 1
         else:
             depth -= 1
             if depth == 0 and start is not None:
-                return text[start : at + 1]
+                return text[start : bracket.end()]
+    return None
 
 
 def squeeze(text: str) -> str:
@@ -51,7 +50,8 @@ def decode(text: str | None) -> list[Call]:
     negates it; a subscript is its own text; a call is `{name: {argument: value}}`. Arguments
     by position are left out. Operators between literals are worked out; where the original
     runs them whatever they hold, a name or a call among them is an error here, and so are
-    results of over 4,000 digits or 100,000 characters.
+    numbers of over 4,000 digits, results of over 1,000 characters or items, and texts
+    with over 6,000 opening brackets.
 
     Args:
         text: at most 100,000 characters, nested at most 64 deep; None where no list was found.
@@ -67,6 +67,8 @@ def decode(text: str | None) -> list[Call]:
 
 def decode_by_tree(text: str) -> list[Call]:
     """Return what `decode` does, always by way of a syntax tree."""
+    if sum(map(text.count, "[({")) > MAX_BRACKETS:
+        raise UnreadableCall(f"more than {MAX_BRACKETS} opening brackets")
     body = parse_expression(text)
     if not isinstance(body, ast.List | ast.Tuple):
         raise UnreadableCall(f"a {type(body).__name__} where a list of calls was expected")
@@ -96,6 +98,8 @@ def _name(node: ast.expr) -> str:
 def _value(node: ast.expr) -> Any:
     match node:
         case ast.Constant(value=value):
+            if type(value) is int and value.bit_length() > MAX_BITS:
+                raise UnreadableCall("an integer of more than 4,000 digits")
             return "..." if value is ... else value
         case ast.List(elts=elts):
             return [_value(item) for item in elts]

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, NoReturn
 
 __all__ = ["Call", "quick_calls"]
 
-#: a text of this length has too few tokens for the other reader to refuse it
-_MAX_TEXT = 6_000
+#: a text of this length has too few tokens and digits for the other reader to refuse it
+_MAX_TEXT = 3_900
 _MAX_CALLS = 1_000
 _MAX_BRACKETS = 60
 # Private characters: what stands for a string in the skeleton, where a name begins, where the

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from agentenvs.acebench.answers import answer_text, bracketed
-from agentenvs.acebench.compare import plain
+from agentenvs.acebench.compare import same_text
 from agentenvs.acebench.outcome import Verdict
 from agentenvs.acebench.records import Task
 from agentenvs.syntax import UnreadableCall, parse_expression
@@ -110,6 +110,6 @@ def _same_values(found: Sequence[Mapping[str, str]], answer: Mapping[str, Sequen
             if name not in left:
                 return False
             wanted += left.pop(name)
-        if plain(match["words"]) != plain(", ".join(wanted)):
+        if not same_text(match["words"], ", ".join(wanted)):
             return False
     return not left
