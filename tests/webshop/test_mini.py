@@ -18,6 +18,7 @@ from agentenvs.webshop.env import WebShopEnv
 from agentenvs.webshop.official import OfficialFiles, read_products
 from agentenvs.webshop.plans import gold_actions
 from agentenvs.webshop.records import NO_CAP, Product
+from agentenvs.webshop.tasks import task_ids
 
 FILES = ("items_shuffle_mini.json", "items_ins_v2_mini.json", "items_human_ins_mini.json")
 CATEGORIES = {"beauty", "electronics", "garden", "fashion", "grocery"}
@@ -271,8 +272,15 @@ def test_synthetic_goals_are_neither_few_nor_of_one_product(catalog: Catalog) ->
 
 def test_every_synthetic_goal_reaches_one_under_the_fixed_rules(catalog: Catalog) -> None:
     assert list(unreachable(catalog, "fixed")) == []
-    missed = sum(1 for _ in unreachable(catalog, "official"))
-    assert 0 < missed < 0.1 * len(catalog.goals("synthetic"))
+
+
+def test_holds_as_much_as_its_readme_and_the_docs_say(catalog: Catalog) -> None:
+    counts = catalog.meta["counts"]
+    assert (counts["products"], counts["synthetic_products"]) == (380, 165)
+    assert (counts["synthetic_goals"], counts["human_goals"]) == (1_830, 54)
+    assert task_ids("mini", catalog=catalog).count("mini/human/53") == 1
+    assert task_ids("mini", catalog=catalog)[54:] == [f"mini/synthetic/{n}" for n in range(46)]
+    assert sum(1 for _ in unreachable(catalog, "official")) == 11
 
 
 def test_people_ask_for_many_things_in_many_ways(
