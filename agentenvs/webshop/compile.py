@@ -154,11 +154,15 @@ def _holds(target: Path, digest: str, name: str) -> bool:
 
 
 def _place(built: Path, target: Path, temporary: Path, digest: str, name: str) -> None:
+    old = temporary / "old"
     try:
         if target.exists():
-            os.replace(target, temporary / "old")
+            os.replace(target, old)
         os.replace(built, target)
     except OSError:
         # Another process may have placed the same catalog meanwhile.
-        if not _holds(target, digest, name):
-            raise
+        if _holds(target, digest, name):
+            return
+        if old.exists() and not target.exists():
+            os.replace(old, target)
+        raise

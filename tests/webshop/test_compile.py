@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -130,6 +131,23 @@ class TestFolder:
         with pytest.raises(SourceError, match=r"items_shuffle\.json: Truncated .* at byte \d+"):
             compile_catalog(src, tmp_path / "out" / "dst", nouns="heuristic")
         assert not list((tmp_path / "out").iterdir())
+
+    def test_a_catalog_that_cannot_be_replaced_stays(
+        self, small_shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        first = compiled(small_shop, tmp_path / "dst")
+        replace = os.replace
+
+        def refused(old: Path, new: Path) -> None:
+            if Path(old).name == "catalog":
+                raise PermissionError("in use")
+            replace(old, new)
+
+        monkeypatch.setattr(os, "replace", refused)
+        with pytest.raises(OSError, match="in use"):
+            compiled(small_shop, tmp_path / "dst", seed=5)
+        assert Catalog.open(tmp_path / "dst").digest == first.digest
+        assert [path.name for path in tmp_path.iterdir()] == ["dst"]
 
     def test_a_full_disk_is_an_error_that_names_the_folder(
         self, small_shop: Path, tmp_path: Path
