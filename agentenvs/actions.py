@@ -6,6 +6,7 @@ import json
 import math
 import re
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Literal
 
 from agentenvs.core import ToolCall
@@ -22,14 +23,13 @@ __all__ = [
 
 MAX_CALLS = 256
 MAX_DEPTH = 64
-_MARK = re.compile(r"\"{3}|'{3}|[\"'\[\](){}]")
-#: what a string holds, by its mark
-_INSIDE = {
-    '"': re.compile(r'(?s)(?:[^"\\\n]|\\.)*+'),
-    "'": re.compile(r"(?s)(?:[^'\\\n]|\\.)*+"),
-    '"""': re.compile(r'(?s)(?:[^"\\]|\\.|"(?!""))*+'),
-    "'''": re.compile(r"(?s)(?:[^'\\]|\\.|'(?!''))*+"),
-}
+#: a string of JSON or Python; one in single marks ends with its line
+_STRING = re.compile(
+    r"""(?sx) "{3}(?:[^"\\]|\\.|"(?!""))*+.{0,3} | '{3}(?:[^'\\]|\\.|'(?!''))*+.{0,3}
+    | "(?:[^"\\\n]|\\.)*+.? | '(?:[^'\\\n]|\\.)*+.? """
+)
+_NO_BRACKETS = re.compile(r"[^\[\](){}]+")
+_STEPS = {"[": 1, "{": 1, "(": 1, "]": -1, "}": -1, ")": -1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +61,8 @@ def depth_of(text: str) -> int:
 
     Strings are JSON's or Python's; one in single marks ends with its line.
     """
-    depth = deepest = at = 0
-    while (match := _MARK.search(text, at)) is not None:
-        mark, at = match.group(), match.end()
-        if mark in "[{(":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif mark in "]})":
-            depth -= 1
-        elif (inside := _INSIDE[mark].match(text, at)) is not None:
-            at = inside.end() + len(mark)
-    return deepest
+    brackets = _NO_BRACKETS.sub("", _STRING.sub("", text))
+    return max(0, max(accumulate(map(_STEPS.__getitem__, brackets)), default=0))
 
 
 def read_json_action(text: str) -> Action | None:
