@@ -15,7 +15,7 @@ _ALIKE = str.maketrans(
     | {"\u3002": ".", "\u3001": ",", "\u2013": "-", "\u2014": "-", "\u2212": "-"}
 )
 #: a number; a sign before a word; a word; any other character that counts
-_TOKEN = re.compile(r"\d+(?:\.\d+)*|(?<!\w)-(?=\w)|[^\W\d_]+|[^\s,./\-_]")
+_TOKEN = re.compile(r"\d++(?:\.\d++)*+|(?<!\w)-(?=\w)|[^\W\d_]+|[^\s,./\-_]")
 _KINDS: Mapping[type, str] = MappingProxyType(
     {
         str: "a text",
