@@ -170,15 +170,18 @@ class Episode:
             raise AgentEnvsError("The episode is over; there is nothing to respond to.")
         text = _cut(completion.text, request.stop) if request.stop else completion.text
         finish = completion.finish_reason
-        if self._turns is not None and finish != "context":
-            self._note_tokens(completion, request)
         if finish == "context":
             self.steps.append(Step(text, (), {}, finish, 0.0))
             self._end(False, 0.0, "context_overflow")
             return
         if completion.tool_calls:
-            text = canonical(completion.tool_calls, text or None)
+            # An environment whose own decoding does not read canonical calls writes them itself.
+            write = getattr(self.env.unwrapped, "write_calls", canonical)
+            text = write(completion.tool_calls, text or None)
         observation, reward, terminated, truncated, info = self.env.step(text)
+        # Only now: a step that raised may be tried again.
+        if self._turns is not None:
+            self._note_tokens(completion, request)
         parse, earned = info.get("parse", {}), float(reward)
         if terminated or truncated:
             self.steps.append(Step(text, tuple(info.get("messages", ())), parse, finish, earned))

@@ -19,7 +19,8 @@ from agentenvs.bfcl.prompts import (
     tools,
 )
 from agentenvs.bfcl.tasks import Task, all_ids, data_version, is_official, task, task_ids
-from agentenvs.core import Message, Rules, TextEnv, Tool, Transition
+from agentenvs.actions import canonical
+from agentenvs.core import Message, Rules, TextEnv, Tool, ToolCall, Transition
 from agentenvs.errors import BadArgument
 from agentenvs.syntax import CallNode, call_text
 
@@ -140,6 +141,16 @@ class BFCLEnv(TextEnv):
         if self._item is None or self._state is None:
             return ()
         return offer(self._item, self._state.turn, self.docs)
+
+    def write_calls(self, calls: Sequence[ToolCall], content: str | None = None) -> str:
+        """Return structured calls as an action text that the decoding in force reads.
+
+        The official decoding reads a Python-style list and nothing beside it, so that words
+        that came with the calls are left out there.
+        """
+        if self.decoding == "native":
+            return canonical(tuple(calls), content)
+        return f"[{', '.join(call_text(call.name, call.arguments) for call in calls)}]"
 
     def _start(self, task_id: str, options: Mapping[str, Any]) -> Transition:
         self._item = item = task(task_id)

@@ -9,7 +9,6 @@ from typing import Any
 from agentenvs.core import ToolCall
 from agentenvs.errors import BadArgument, PolicyError
 from agentenvs.harness.exchange import Completion, Form, Request
-from agentenvs.harness.policies.grammar import write_calls
 
 __all__ = ["RandomPolicy", "from_spec"]
 
@@ -48,9 +47,8 @@ class RandomPolicy:
         if not request.tools or draw.random() < self.words:
             return Completion("Done.")
         count = draw.randint(1, self.most_calls)
-        return Completion(
-            write_calls(_call(draw.choice(request.tools), draw) for _ in range(count))
-        )
+        calls = tuple(_call(draw.choice(request.tools), draw) for _ in range(count))
+        return Completion("", calls, finish_reason="tool_calls")
 
     def describe(self) -> dict[str, Any]:
         """Return the settings that a run records."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from agentenvs import registry
-from agentenvs.actions import read_json_action
+from agentenvs.actions import canonical, read_json_action
 from agentenvs.core import Tool, ToolCall
 from agentenvs.errors import PolicyError, UnknownName, did_you_mean
 from agentenvs.harness.exchange import Completion, Form, Request, Where
@@ -113,7 +113,10 @@ class ScriptedPolicy:
 def _slipped(text: str, seed: int, slips: Sequence[str], request: Request) -> str:
     """Return a wrong action in place of `text`."""
     tools = {tool["name"]: Tool.of(tool) for tool in request.tools}
-    read = read_json_action(text) or read_call_list(text, tools)
+    read = read_json_action(text)
+    # In the plan's own form, since not every decoding reads both.
+    write = write_calls if read is None else canonical
+    read = read or read_call_list(text, tools)
     if read is None or not read.calls:
         return _DONE
     draw = random.Random(seed)
@@ -124,11 +127,11 @@ def _slipped(text: str, seed: int, slips: Sequence[str], request: Request) -> st
         if able:
             at = draw.choice(able)
             calls[at] = _changed(calls[at], draw)
-            return write_calls(calls)
+            return write(calls)
     if slip == "words" or len(calls) == 1:
         return _DONE
     del calls[draw.randrange(len(calls))]
-    return write_calls(calls)
+    return write(calls)
 
 
 def _changed(call: ToolCall, draw: random.Random) -> ToolCall:

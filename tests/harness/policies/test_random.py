@@ -11,7 +11,6 @@ from agentenvs.core import Tool
 from agentenvs.errors import BadArgument, PolicyError
 from agentenvs.harness import Completion, Request, make_policy, run
 from agentenvs.harness.policies import RandomPolicy
-from agentenvs.syntax import read_call_list
 
 TOOL: Mapping[str, Any] = Tool(
     "mix",
@@ -38,10 +37,9 @@ def ask(seed: int, **settings: Any) -> Completion:
 
 def test_arguments_have_the_types_that_the_tool_asks_for() -> None:
     for seed in range(50):
-        read = read_call_list(ask(seed, words=0.0).text, {"mix": Tool.of(TOOL)})
-        assert read is not None
-        assert read.status == "calls"
-        for call in read.calls:
+        calls = ask(seed, words=0.0).tool_calls
+        assert calls
+        for call in calls:
             values = call.arguments
             assert list(values) == list(TOOL["parameters"]["properties"])
             assert values["kind"] in ("red", "blue")
@@ -55,7 +53,7 @@ def test_arguments_have_the_types_that_the_tool_asks_for() -> None:
 
 def test_the_requests_seed_decides() -> None:
     assert ask(1) == ask(1)
-    assert len({ask(seed).text for seed in range(20)}) > 10
+    assert len({str(ask(seed).tool_calls) for seed in range(20)}) > 10
 
 
 def test_words_are_as_frequent_as_asked_for() -> None:
@@ -84,3 +82,13 @@ def test_settings_out_of_range_are_refused() -> None:
         RandomPolicy(most_calls=0)
     with pytest.raises(PolicyError, match="nothing after"):
         make_policy("random:3")
+
+
+@pytest.mark.parametrize("env_id", ["BFCLv4", "WebShop"])
+def test_calls_are_read_under_every_harness(env_id: str) -> None:
+    tasks = registry.tasks(env_id, "mini")[:4]
+    for harness in ("none", "light"):
+        policy = RandomPolicy(words=0.0)
+        outcomes = run(env_id, policy, tasks=tasks, harness=harness, max_requests=4)
+        assert outcomes.parse_totals()["calls"] > 0
+        assert outcomes.parse_totals()["malformed"] == 0
