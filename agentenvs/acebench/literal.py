@@ -23,6 +23,9 @@ def cut(text: str) -> str | None:
 
     A "]" before it leaves the count of open brackets wrong for the rest of the text.
     """
+    if text[:1] == "[" and text.find("[", 1) < 0:
+        end = text.find("]")
+        return text[: end + 1] if end > 0 else None
     depth = 0
     start: int | None = None
     for bracket in _BRACKET.finditer(text):
