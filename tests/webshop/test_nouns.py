@@ -48,6 +48,11 @@ class TestSpacy:
         found = nouns(spacy_tagger(), "The old kettle boils water in London", "")
         assert found == [("kettle", "water", "london"), ()]
 
+    def test_takes_names_that_no_catalog_should_have(self) -> None:
+        found = nouns(spacy_tagger(), "red kettle " * 100_000, "\ud800 kettle \x00")
+        assert found[0].count("kettle") > 500
+        assert "kettle" in found[1]
+
     def test_the_name_says_the_versions(self) -> None:
         name = spacy_tagger().name
         assert name.startswith("spacy 3.8.")
