@@ -13,7 +13,7 @@ from agentenvs.acebench.judge import judge_answer
 from agentenvs.acebench.outcome import Verdict
 from agentenvs.acebench.prompts import Prompts, added, said, schemas, tools
 from agentenvs.acebench.records import AGENT, SPECIAL, Task
-from agentenvs.acebench.replies import Answer, Decoding, read_reply
+from agentenvs.acebench.replies import Answer, Decoding, read_reply, written
 from agentenvs.acebench.tasks import (
     all_ids,
     data_version,
@@ -24,7 +24,7 @@ from agentenvs.acebench.tasks import (
 )
 from agentenvs.acebench.users import User, as_user
 from agentenvs.actions import canonical
-from agentenvs.core import Message, Rules, TextEnv, Tool, Transition
+from agentenvs.core import Message, Rules, TextEnv, Tool, ToolCall, Transition
 from agentenvs.errors import BadArgument
 
 __all__ = ["ACEBenchEnv", "Dialogue"]
@@ -178,6 +178,13 @@ class ACEBenchEnv(TextEnv):
         """The functions on offer now."""
         return () if self._state is None else tools(self._state.now)
 
+    def write_calls(self, calls: Sequence[ToolCall], content: str | None = None) -> str:
+        """Return structured calls as an action text that the decoding in force reads.
+
+        The official decoding reads the original's own form of calls, without words beside them.
+        """
+        return canonical(tuple(calls), content) if self.decoding == "native" else written(calls)
+
     def _start(self, task_id: str, options: Mapping[str, Any]) -> Transition:
         seed = _user_seed(options)
         turns = turns_of(task_id)
@@ -192,9 +199,13 @@ class ACEBenchEnv(TextEnv):
     def _act(self, action: str) -> Transition:
         state = self._parts()
         answer = read_reply(action, self.decoding, state.now.functions)
-        transition = (
-            self._judge(state, answer) if isinstance(state, _Answers) else self._say(state, answer)
-        )
+        if isinstance(state, _Answers):
+            transition = self._judge(state, answer)
+        else:
+            # A user that raises leaves the episode as it was: the step can be tried again.
+            state = state.copy()
+            transition = self._say(state, answer)
+            self._state = state
         transition.info.setdefault("parse", answer.parse)
         return transition
 

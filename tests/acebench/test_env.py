@@ -260,6 +260,16 @@ def test_words_that_hold_calls_stay_words() -> None:
     assert not env.unwrapped._state.talk.world.scored()[0]["BaseApi"]["wifi"]  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("decoding", ["native", "official"])
+def test_structured_calls_are_written_for_the_decoding_in_force(decoding: str) -> None:
+    env = make(decoding=decoding)
+    for name in (SINGLE, "mini/normal_atom_enum_1", STEP):
+        nodes = [parse_call_list(text) for text in gold_actions(name) if text != END]
+        calls = [[ToolCall(one.name, dict(one.kwargs)) for one in some] for some in nodes]
+        texts = [env.unwrapped.write_calls(some, None) for some in calls]  # type: ignore[attr-defined]
+        assert play(env, name, [*texts, END])["success"]
+
+
 def test_positional_values_are_bound_by_the_native_grammar_alone() -> None:
     env, _, _ = start(STEP)
     names = [one["name"] for one in turns_of(STEP)[0].functions]
