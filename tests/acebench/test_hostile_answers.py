@@ -15,6 +15,7 @@ import pytest
 from agentenvs.acebench import sentences, special, strict
 from agentenvs.acebench.judge import judge_answer, judge_state
 from agentenvs.acebench.records import DIALOGUES, Task
+from agentenvs.core import Rules
 
 #: seconds of processor time that one check may take
 LIMIT = 0.05
@@ -110,6 +111,7 @@ TASKS = [
     ),
     Task("special_irrelevant_0", "en", "special_irrelevant", 0, None, "?", (), answer="..."),
 ]
+RULES: tuple[Rules, ...] = ("official", "fixed")
 SHAPES = [
     "{}",
     "[F(a={})]",
@@ -208,8 +210,8 @@ def test_states_that_are_large_or_deep() -> None:
     for _ in range(900):
         deep = [deep]
     for value in (deep, "y" * 100_000, {str(n): "z" for n in range(10_000)}, [["y"] * 1000] * 100):
-        for rules in ("official", "fixed"):
+        for rules in RULES:
             start = time.process_time()
-            found = judge_state(task, [{"A": {"x": value}}], [], rules, dict)  # type: ignore[arg-type]
+            found = judge_state(task, [{"A": {"x": value}}], [], rules, dict)
             assert time.process_time() - start < LIMIT
             assert not found.valid
