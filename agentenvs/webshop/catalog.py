@@ -210,6 +210,11 @@ class Catalog(Shared):
         with self._lock:
             return self._kept.setdefault(what, Kept())
 
+    @property
+    def version(self) -> str:
+        """The digest and how nouns were told apart, which the reward depends on."""
+        return f"{self.digest}-{self._kind}"
+
     def nouns_of(self, name: str) -> tuple[str, ...]:
         """Return the nouns of a name that is not one of the catalog's titles.
 

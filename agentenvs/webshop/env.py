@@ -231,7 +231,7 @@ class WebShopEnv(TextEnv):
             system=_SYSTEM,
             policy=_POLICY,
             tools=json.loads(_SCHEMAS),
-            data_version=self.catalog.digest,
+            data_version=self.catalog.version,
             catalog={
                 "name": self.catalog.name,
                 "digest": self.catalog.digest,
@@ -250,7 +250,8 @@ class WebShopEnv(TextEnv):
             transition = self._carry_out(reading.calls[0], "user")
         else:
             transition = self._carry_out_all(reading.calls)
-        transition.info["parse"] = {"status": reading.status, "reason": reading.reason}
+        why = reading.reason or transition.info["invalid_action"]
+        transition.info["parse"] = {"status": reading.status, "reason": why}
         return transition
 
     def _carry_out_all(self, calls: Sequence[Call]) -> Transition:

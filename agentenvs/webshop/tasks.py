@@ -140,8 +140,8 @@ def data_version(
     *,
     catalog: str | os.PathLike[str] | Catalog | None = None,
 ) -> str:
-    """Return a short hash of the data and settings behind the catalog of the tasks."""
-    return open_catalog(catalog, tasks).digest
+    """Return a short hash of the catalog's data and settings, and how its nouns were found."""
+    return open_catalog(catalog, tasks).version
 
 
 def _checked(

@@ -59,7 +59,7 @@ def test_reset_says_what_there_is_and_not_what_is_wanted(odd_shop: Catalog) -> N
     assert [tool["name"] for tool in info["tools"]] == ["search", "click"]
     assert "search[" in info["system"]
     assert "search[" not in info["policy"]
-    assert info["data_version"] == odd_shop.digest
+    assert info["data_version"] == odd_shop.version
     assert info["catalog"] == {
         "name": "odd",
         "digest": odd_shop.digest,
