@@ -73,7 +73,7 @@ def test_a_special_answer_under_both_rules(made: Records) -> None:
 
 @pytest.mark.parametrize("rules", ["official", "fixed"])
 def test_an_episode(made: Records, rules: Any) -> None:
-    given: Any = ("agent_multi_step", "en", "agent_multi_step_18")
+    given = ("agent_multi_step", "en", "agent_multi_step_18")
     state = [{"BaseApi": {"wifi": True, "logged_in": True}}]
     said = ["[turn_on_wifi()]", "finish conversation"]
     found = verdict(*given, agent_messages=said, final_state=[], rules=rules, records=made)

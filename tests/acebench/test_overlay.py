@@ -3,12 +3,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
 from agentenvs.acebench.overlay import KINDS, edited, overlay
-from agentenvs.acebench.records import Records, Task
+from agentenvs.acebench.records import LANGS, Records, Task
 from agentenvs.errors import BadArgument, SourceMismatch
 
 
@@ -58,10 +59,12 @@ def test_how_many_tags_there_are() -> None:
 def test_every_entry_has_a_reason_and_a_task(records: Records) -> None:
     found = overlay()
     assert not found.unsolvable.keys() & found.corrected.keys()
-    for name, entry in (*found.unsolvable.items(), *found.corrected.items()):
+    reasons = {name: tag.reason for name, tag in found.unsolvable.items()}
+    reasons |= {name: correction.reason for name, correction in found.corrected.items()}
+    for name, reason in reasons.items():
         assert name in records
-        assert len(entry.reason) > 30
-        assert entry.reason.endswith(".")
+        assert len(reason) > 30
+        assert reason.endswith(".")
     assert {tag.kind for tag in found.unsolvable.values()} == set(KINDS)
     assert all(name in records for name in found.unreachable)
 
@@ -92,8 +95,8 @@ def test_what_is_called_optional_is_not_required(records: Records) -> None:
 
 
 def test_nothing_else_of_that_kind_is_left_out(records: Records) -> None:
-    for lang in ("en", "zh"):
-        for task in records.category(lang, "special_incomplete").values():  # type: ignore[arg-type]
+    for lang in LANGS:
+        for task in records.category(lang, "special_incomplete").values():
             [(api, words)] = task.answer.items()
             required = next(
                 function["parameters"].get("required", ())
@@ -113,9 +116,8 @@ def violations(value: Any, schema: Any, path: str = "") -> Iterator[str]:
         return
     if "enum" in schema and value not in schema["enum"]:
         yield f"{path}: enum"
-    if "pattern" in schema and isinstance(value, str):
-        if not re.search(schema["pattern"], value):
-            yield f"{path}: pattern"
+    if isinstance(value, str) and not re.search(schema.get("pattern", ""), value):
+        yield f"{path}: pattern"
     if isinstance(value, dict) and "properties" in schema:
         for key in schema.get("required", ()):
             if key not in value:
@@ -147,7 +149,7 @@ def test_what_is_said_to_break_its_description_does(records: Records) -> None:
 def test_corrections_apply_and_change_something(records: Records) -> None:
     for name, correction in overlay().corrected.items():
         task = records[name]
-        references = overlay().references(task, lambda lang=task.lang: records.world(lang))
+        references = overlay().references(task, partial(records.world, task.lang))
         assert references[0] != task.answer
         assert (task.answer in references) == correction.keep
         assert len(references) == 1 + correction.keep
@@ -159,7 +161,7 @@ def test_other_references_are_left_alone(records: Records) -> None:
             assert overlay().references(task, dict) == [task.answer]
 
 
-STATES = [{"A": {"x": {"1": {"n": 1}}}}, {"B": {"y": [{"n": 2}]}}]
+STATES: list[dict[str, Any]] = [{"A": {"x": {"1": {"n": 1}}}}, {"B": {"y": [{"n": 2}]}}]
 
 
 @pytest.mark.parametrize(

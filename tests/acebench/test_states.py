@@ -8,7 +8,7 @@ import pytest
 from agentenvs.acebench.records import Task
 from agentenvs.acebench.states import check, check_both_ways, process_accuracy
 
-ANSWER = [
+ANSWER: list[dict[str, Any]] = [
     {"BaseApi": {"wifi": True, "logged_in": True}},
     {"MessageApi": {"inbox": {"1": {"message": "Hi."}, "2": {"message": "Yo"}}}},
 ]
