@@ -257,12 +257,12 @@ class TextEnv(gymnasium.Env[str, str]):
             )
         if self._over:
             raise ResetNeeded("The episode is over: call `reset` before `step`.")
-        self._log.append({"role": "assistant", "content": action[:MAX_ACTION]})
         if len(action) <= MAX_ACTION:
             transition = self._act(action)
         else:
             transition = self._act(_TOO_LONG)
             transition.info["parse"] = {"status": "malformed", "reason": _TOO_LONG_REASON}
+        self._log.append({"role": "assistant", "content": action[:MAX_ACTION]})
         over = transition.terminated or transition.truncated
         self._over = over
         value = float(transition.success) if self.reward == "success" else float(transition.score)

@@ -69,10 +69,14 @@ class Arm:
         """Return action texts that solve a task of this arm."""
         return registry.gold_actions(env_id, task, **self.task_options)
 
-    def make_env(self) -> gymnasium.Env[Any, Any]:
-        """Return a fresh environment with the parser around it."""
+    def make_env(self, **more: Any) -> gymnasium.Env[Any, Any]:
+        """Return a fresh environment with the parser around it.
+
+        Args:
+            more: arguments that go before those of the arm.
+        """
         env: gymnasium.Env[Any, Any] = gymnasium.make(
-            self.env_id, disable_env_checker=True, **self.env_kwargs
+            self.env_id, disable_env_checker=True, **{**self.env_kwargs, **more}
         )
         if self.parser in ("relaxed", "strict"):
             wrappers = importlib.import_module("agentenvs.wrappers")

@@ -6,7 +6,8 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import gymnasium
 
@@ -15,11 +16,14 @@ from agentenvs.errors import AgentEnvsError, PolicyError, RunError
 from agentenvs.harness.episode import Episode, Step
 from agentenvs.harness.exchange import Completion, Sampling
 from agentenvs.harness.policies.base import Policy
+from agentenvs.harness.policies.user import PolicyUser, UserAsked
 from agentenvs.harness.progress import Progress, Reporter
 from agentenvs.harness.prompts import Prompt
 from agentenvs.harness.seeds import derive
 
 __all__ = ["Job", "Pool", "parse_counts"]
+
+T = TypeVar("T")
 
 
 class Job(NamedTuple):
@@ -79,15 +83,17 @@ class Pool:
         max_requests: ends an episode as a failure after so many decisions, or None.
         keep: takes each finished episode and the fields of its outcome, before the slot is
             used again.
+        make_user: makes a slot's user where a policy plays it; the environment is made with it.
     """
 
-    make_env: Callable[[], gymnasium.Env[Any, Any]]
+    make_env: Callable[..., gymnasium.Env[Any, Any]]
     policy: Policy
     prompt: Prompt
     env_id: str
     seed: int
     max_requests: int | None
     keep: Callable[[Episode, Mapping[str, Any]], None]
+    make_user: Callable[[], PolicyUser] | None = None
 
     async def play(
         self, jobs: Iterable[Job], size: int, progress: Progress, reporter: Reporter
@@ -117,11 +123,12 @@ class Pool:
 
     async def _slot(self, queue: Iterator[Job], progress: Progress, reporter: Reporter) -> None:
         env: gymnasium.Env[Any, Any] | None = None
+        user = None if self.make_user is None else self.make_user()
         try:
             for job in queue:
                 if env is None:
-                    env = self.make_env()
-                episode = await self._episode(env, job)
+                    env = self.make_env() if user is None else self.make_env(user=user)
+                episode = await self._episode(env, job, user)
                 progress.done += 1
                 progress.successes += episode.success
                 progress.steps += len(episode.steps)
@@ -132,11 +139,17 @@ class Pool:
             if env is not None:
                 env.close()
 
-    async def _episode(self, env: gymnasium.Env[Any, Any], job: Job) -> Episode:
+    async def _episode(
+        self, env: gymnasium.Env[Any, Any], job: Job, user: PolicyUser | None
+    ) -> Episode:
         began = time.perf_counter()
         generate = self.policy.generate
-        try:
-            episode = Episode(
+        if user is not None:
+            own = derive(self.seed, job.task, job.rollout, "user")
+            user.begin(job.task, job.rollout, own)
+
+        def open_episode() -> Episode:
+            return Episode(
                 env,
                 self.prompt,
                 form=self.policy.form,
@@ -147,6 +160,9 @@ class Pool:
                 env_id=self.env_id,
                 max_requests=self.max_requests,
             )
+
+        try:
+            episode = await self._heard(open_episode, job, user)
             while (request := episode.request) is not None:
                 try:
                     completion = await generate(request)
@@ -157,7 +173,10 @@ class Pool:
                 except Exception as error:
                     raise PolicyError(self._told(job, "The policy failed", error)) from error
                 _check(completion)
-                episode.respond(completion)
+                if user is None:
+                    episode.respond(completion)
+                else:
+                    await self._heard(partial(episode.respond, completion), job, user)
         except AgentEnvsError:
             raise
         except Exception as error:
@@ -177,6 +196,24 @@ class Pool:
             fields["new_tokens"] = episode.new_tokens
         self.keep(episode, fields)
         return episode
+
+    async def _heard(self, go_on: Callable[[], T], job: Job, user: PolicyUser | None) -> T:
+        """Go on, and try again with the user's words each time that the user is asked."""
+        while True:
+            try:
+                return go_on()
+            except UserAsked as asked:
+                if user is None:
+                    raise
+                messages = asked.messages
+            try:
+                await user.answer(messages)
+            except asyncio.CancelledError as error:
+                if _is_cancelled():
+                    raise
+                raise PolicyError(self._told(job, "The user gave up", error)) from error
+            except Exception as error:
+                raise PolicyError(self._told(job, "The user failed", error)) from error
 
     def _told(self, job: Job, what: str, error: BaseException) -> str:
         return (

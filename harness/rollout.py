@@ -19,11 +19,15 @@ from agentenvs.harness.exchange import Sampling
 from agentenvs.harness.folder import RunFolder
 from agentenvs.harness.outcomes import Outcomes
 from agentenvs.harness.policies.base import Policy, make_policy
+from agentenvs.harness.policies.user import PolicyUser
 from agentenvs.harness.pool import Job, Pool
 from agentenvs.harness.progress import Progress, reporter
 from agentenvs.harness.prompts import FORMS, Prompt
 
 __all__ = ["Sampler", "run", "run_async"]
+
+_USER_SAMPLING = Sampling(temperature=0.0, max_tokens=256)
+_USER_THREADS = 32
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -63,6 +67,9 @@ async def run_async(
     progress: bool | Callable[[Progress], Any] = False,
     transcripts: bool = True,
     policy_kwargs: Mapping[str, Any] | None = None,
+    user: str | Sequence[str] | Policy | Callable[..., Any] | None = None,
+    user_sampling: Sampling | None = None,
+    user_kwargs: Mapping[str, Any] | None = None,
 ) -> Outcomes:
     """Play `n` rollouts of every task and return their outcomes.
 
@@ -105,6 +112,13 @@ async def run_async(
             each rollout ends.
         transcripts: whether the folder keeps what was said.
         policy_kwargs: arguments for building the policy.
+        user: who plays the user, in environments with a `user`: "scripted" or a list of
+            recorded turns, or a policy (a spec, a `Policy`, or a function from the messages as
+            the user sees them to its words, which runs in a thread). A policy's requests are
+            awaited like the agent's and hold up no other rollout; each rollout's user has seeds
+            of its own. Default: what the environment takes by itself.
+        user_sampling: how a policy's words as a user are drawn; default greedy, 256 tokens.
+        user_kwargs: arguments for building the user's policy.
 
     Raises:
         UnknownName: no such environment, task set, task, policy, prompt or parser.
@@ -116,6 +130,7 @@ async def run_async(
     """
     _check_counts(n, concurrency, max_requests, seed)
     sampling = Sampling(temperature, top_p, max_tokens)
+    partner, kwargs = _partner(user, user_sampling, user_kwargs, env_kwargs)
     chosen = arm(
         env_id,
         tasks=tasks,
@@ -123,7 +138,7 @@ async def run_async(
         prompt=prompt,
         parser=parser,
         examples=examples,
-        env_kwargs=env_kwargs,
+        env_kwargs=kwargs,
     )
     building = dict(policy_kwargs or {})
     if isinstance(policy, str) and policy.startswith("scripted:") and chosen.task_options:
@@ -149,6 +164,9 @@ async def run_async(
             "concurrency": concurrency,
             "transcripts": transcripts,
         }
+        if partner is not None:
+            settings["user"] = partner.describe()
+            settings["env_kwargs"] = {**settings["env_kwargs"], "user": partner.policy.name}
         store = _Memory(settings) if out is None else RunFolder(out, settings, transcripts)
         try:
             temperatures = _temperatures(sampler, chosen.task_ids, store.done, temperature)
@@ -161,6 +179,7 @@ async def run_async(
                 seed,
                 max_requests,
                 store.write,
+                None if partner is None else partner.for_slot(chosen.env_id),
             )
             await _play(pool, list(jobs), concurrency, store, n * len(chosen.task_ids), progress)
         finally:
@@ -168,6 +187,8 @@ async def run_async(
     finally:
         if actor is not policy:
             await actor.close()
+        if partner is not None and partner.policy is not user:
+            await partner.policy.close()
     outcomes = store.outcomes()
     if sampler is not None:
         counts = outcomes.counts()
@@ -188,6 +209,36 @@ def _blocking(function: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
 
 
 run = _blocking(run_async)
+
+
+def _partner(
+    user: Any,
+    sampling: Sampling | None,
+    building: Mapping[str, Any] | None,
+    env_kwargs: Mapping[str, Any] | None,
+) -> tuple[PolicyUser | None, dict[str, Any]]:
+    """Return the user, where a policy plays it, and the environment's arguments with it."""
+    kwargs = dict(env_kwargs or {})
+    by_policy = user is not None and user != "scripted" and not isinstance(user, list | tuple)
+    if not by_policy and (sampling is not None or building):
+        raise BadArgument(
+            f"`user_sampling` and `user_kwargs` are for a policy as the user, got {user!r:.80}."
+        )
+    if user is None:
+        return None, kwargs
+    if "user" in kwargs:
+        raise BadArgument("Give the user as `user` or within `env_kwargs`, not both.")
+    if not by_policy:
+        return None, {**kwargs, "user": user}
+    settings = dict(building or {})
+    if callable(user) and not isinstance(user, Policy):
+        # A function may block; in a thread it holds up nobody else.
+        settings = {"form": "chat", "threads": _USER_THREADS, **settings}
+    played = PolicyUser(make_policy(user, **settings), sampling or _USER_SAMPLING)
+    if played.policy.form not in FORMS:
+        form = played.policy.form
+        raise PolicyError(f"Expected a policy's `form` to be one of {FORMS}, got {form}.")
+    return played, {**kwargs, "user": played}
 
 
 class _Memory:

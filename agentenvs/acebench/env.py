@@ -264,8 +264,10 @@ class ACEBenchEnv(TextEnv):
         )
 
     def _verdict(self, turn: Task, answer: Answer) -> Verdict:
+        if turn.category in SPECIAL:
+            return judge_answer(turn, answer.whole, self.rules)
         text = answer.text
-        if turn.category not in SPECIAL and answer.calls is not None:
+        if answer.calls is not None:
             if not answer.calls:
                 return Verdict(False, _NOT_READ, detail=answer.reason or "no list of calls")
             if self.rules == "fixed":
@@ -288,7 +290,7 @@ class ACEBenchEnv(TextEnv):
 
     def _say(self, state: _Talk, answer: Answer) -> Transition:
         talk, user = state.talk, state.user
-        reply = talk.agent(answer.text, answer.calls)
+        reply = talk.agent(answer.message, answer.calls)
         transition = Transition("", [])
         if reply is not None and self.decoding == "official":
             unread = "words" if answer.status == "words" else "malformed"

@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from agentenvs.harness.policies.random import RandomPolicy
     from agentenvs.harness.policies.replay import ReplayPolicy
     from agentenvs.harness.policies.scripted import ScriptedPolicy
+    from agentenvs.harness.policies.user import PolicyUser
 
 __all__ = [
     "POLICIES",
     "CallablePolicy",
     "Policy",
+    "PolicyUser",
     "RandomPolicy",
     "ReplayPolicy",
     "ScriptedPolicy",
@@ -26,6 +28,7 @@ _HOME = {
     "POLICIES": "base",
     "CallablePolicy": "callable",
     "Policy": "base",
+    "PolicyUser": "user",
     "RandomPolicy": "random",
     "ReplayPolicy": "replay",
     "ScriptedPolicy": "scripted",

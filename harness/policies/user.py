@@ -1,0 +1,136 @@
+"""A policy as the user of an environment."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from agentenvs.core import Message
+from agentenvs.harness.exchange import Request, Sampling, Where
+from agentenvs.harness.policies.base import Policy
+from agentenvs.harness.seeds import nth
+
+__all__ = ["PolicyUser", "UserAsked"]
+
+_HEADINGS = {"user": "Assistant:", "assistant": "User:"}
+_STOP = ("\nAssistant:", "\nUser:")
+
+
+class UserAsked(Exception):
+    """Raised within `env.reset` or `env.step` where a user has to speak who is elsewhere.
+
+    Attributes:
+        messages: the conversation as the user sees it.
+    """
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        super().__init__("the user is asked")
+        self.messages = tuple(messages)
+
+
+class PolicyUser:
+    """Lets a policy play the user of one episode at a time, without anything waiting for it.
+
+    To an environment it is a function from messages to words. Where the words are not there
+    yet it raises `UserAsked`, upon which the environment stays as it was; `answer` asks the
+    policy, and the same `reset` or `step` is then tried again:
+
+        while True:
+            try:
+                return env.step(action)
+            except UserAsked as asked:
+                await user.answer(asked.messages)
+
+    The policy gets `Request`s like any other: the conversation as chat messages (or as text,
+    where its `form` is "completion") with the roles as the user sees them, a seed of its own
+    for each reply, and the place of the episode; never tools, calls or results.
+
+    Args:
+        policy: who plays.
+        sampling: how its words are drawn.
+        env_id: recorded in `Request.where`.
+    """
+
+    def __init__(self, policy: Policy, sampling: Sampling, env_id: str = "") -> None:
+        self.policy = policy
+        self.sampling = sampling
+        self.env_id = env_id
+        self._where = Where(env_id)
+        self._ready: tuple[tuple[Message, ...], str] | None = None
+
+    def for_slot(self, env_id: str) -> Callable[[], PolicyUser]:
+        """Return what makes a user for each slot of a pool, all with this policy."""
+        return lambda: PolicyUser(self.policy, self.sampling, env_id)
+
+    def begin(self, task: str, rollout: int, seed: int) -> None:
+        """Begin an episode.
+
+        Args:
+            task: the task's id.
+            rollout: its rollout.
+            seed: the user's own seed for it.
+        """
+        self._where = Where(self.env_id, task, rollout, 0, seed)
+        self._ready = None
+
+    def __call__(self, messages: Sequence[Message]) -> str:
+        """Return the words that were fetched for these messages.
+
+        Raises:
+            UserAsked: there are none yet.
+        """
+        if self._ready is None or self._ready[0] != tuple(messages):
+            raise UserAsked(messages)
+        return self._ready[1]
+
+    async def answer(self, messages: Sequence[Message]) -> None:
+        """Fetch the user's next words from the policy."""
+        asked = tuple(messages)
+        completion = await self.policy.generate(self._request(asked))
+        text = completion.text
+        for stop in _STOP:
+            text = text.partition(stop)[0]
+        if completion.finish_reason == "context":
+            # A conversation that no longer fits into the user's context has to end here.
+            text = importlib.import_module("agentenvs.acebench.conversation").END
+        self._ready = asked, text.strip()
+        self._where = self._where._replace(step=self._where.step + 1)
+
+    def _request(self, messages: tuple[Message, ...]) -> Request:
+        chat = self.policy.form == "chat"
+        sampling = self.sampling
+        return Request(
+            messages if chat else None,
+            None if chat else _as_text(messages),
+            (),
+            sampling.temperature,
+            sampling.top_p,
+            sampling.max_tokens,
+            () if chat else _STOP,
+            nth(self._where.seed, self._where.step),
+            self._where,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Return the settings that a run records."""
+        policy = self.policy
+        settings: Mapping[str, Any] = policy.describe()
+        return {
+            **settings,
+            "name": policy.name,
+            "form": policy.form,
+            "scripted": policy.scripted,
+            "sampling": self.sampling.as_dict(),
+        }
+
+
+def _as_text(messages: Sequence[Message]) -> str:
+    """Return a conversation as text to be continued with the user's next words."""
+    blocks = [
+        f"{_HEADINGS[message['role']]}\n{message['content'].strip()}\n"
+        if message["role"] in _HEADINGS
+        else f"{message['content'].rstrip()}\n\n"
+        for message in messages
+    ]
+    return "".join([*blocks, _HEADINGS["assistant"], "\n"])
