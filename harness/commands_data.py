@@ -72,9 +72,9 @@ def _add_compile(acts: Any) -> None:
     )
     act.add_argument(
         "--nouns",
-        choices=("auto", "tagger", "heuristic"),
+        choices=("auto", "spacy", "heuristic"),
         default="auto",
-        help="auto: a nouns.json beside the files, else the tagger where the extra `nouns` is "
+        help="auto: a nouns.json beside the files, else spaCy's tagger where the extra `nouns` is "
         "installed, else the heuristic (default: %(default)s)",
     )
     act.add_argument("--limit", type=int, metavar="N", help="take the first N records alone")
@@ -95,6 +95,11 @@ def _add_audit(acts: Any) -> None:
         choices=("official", "fixed"),
         default="official",
         help="the rules to score by (default: %(default)s)",
+    )
+    act.add_argument(
+        "--unclickable",
+        action="store_true",
+        help="also list goals worth 1.0 of which an option value cannot be clicked",
     )
     act.add_argument("--json", action="store_true", help="print a JSON object a line")
     act.set_defaults(call=_audit)
@@ -186,23 +191,15 @@ def _verify(name: str | None) -> int:
 def _compile(args: argparse.Namespace) -> int:
     """Compile a catalog and say what it holds."""
     from agentenvs.webshop import Catalog, compile_catalog
-    from agentenvs.webshop.locate import catalog_name
 
     begun = time.monotonic()
-    nouns = "spacy" if args.nouns == "tagger" else args.nouns
-    name = args.name
-    if name is None:
-        # Tasks keep their names only where they are the same tasks.
-        name = catalog_name(args.src)
-        name += "" if args.limit is None else f"-{args.limit}"
-        name += f"-seed{args.seed}" if args.seed else ""
     with sources.console_progress("share") as progress:
         folder = compile_catalog(
             args.src,
             args.dst,
-            name=name,
+            name=args.name,
             seed=args.seed,
-            nouns=nouns,
+            nouns=args.nouns,
             limit=args.limit,
             progress=progress,
         )
@@ -230,13 +227,14 @@ def _summarise(catalog: Catalog, folder: Path, seconds: float) -> None:
 def _audit(args: argparse.Namespace) -> int:
     """Print the goals that cannot be met in full by the purchase they were made from."""
     from agentenvs.webshop import open_catalog
-    from agentenvs.webshop.audit import unreachable
+    from agentenvs.webshop.audit import findings, unreachable
 
+    look = findings if args.unclickable else unreachable
     catalog = open_catalog(args.catalog)
     found = 0
     with sources.console_progress("share") as progress:
-        for finding in unreachable(catalog, args.rules, progress):
-            found += 1
+        for finding in look(catalog, args.rules, progress):
+            found += finding.total < 1.0
             if args.json:
                 row = {
                     "task": finding.task,

@@ -22,7 +22,6 @@ from agentenvs.webshop.official import OfficialFiles
 __all__ = ["compile_catalog"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
-_UNNAMEABLE = re.compile(r"[^a-z0-9._-]+")
 
 
 def compile_catalog(
@@ -44,7 +43,8 @@ def compile_catalog(
     Args:
         src: a folder with official files, a products file, or the files by name.
         dst: the folder to write.
-        name: what task ids begin with; by default made from the products file's name.
+        name: what task ids begin with; by default that of known content, "1k" or "full", else
+            made from the folder's name, with the limit and the seed where they change the tasks.
         seed: of the purchase prices of ranged products and of the price caps.
         nouns: "auto" takes the `nouns.json` beside the products where there is one, else spaCy
             where it is installed, else the heuristic; "spacy" and "heuristic" insist; or a
@@ -55,13 +55,11 @@ def compile_catalog(
     Raises:
         BadArgument: an argument out of range, or a folder that is no catalog.
         SourceMissing: a file is missing.
-        SourceError: a file is truncated or malformed, or there is no product in it.
-        OSError: the folder cannot be written; nothing of it is left.
+        SourceError: a file is truncated or malformed, or there is no product in it; or the
+            folder cannot be written, of which nothing is left then.
     """
     files = src if isinstance(src, OfficialFiles) else OfficialFiles.find(src)
-    if name is None:
-        name = _UNNAMEABLE.sub("-", files.products.stem.lower()).strip("._-")[:100] or "catalog"
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if name is not None and (not isinstance(name, str) or not _NAME.fullmatch(name)):
         raise BadArgument(f"Expected `name` to match {_NAME.pattern}, got {name!r}.")
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise BadArgument(f"Expected `seed` to be an int, got {seed!r}.")
@@ -85,6 +83,8 @@ def compile_catalog(
         "nouns": "given" if tagger is None else tagger.name,
     }
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
+    if name is None:
+        name = _default_name(files, seed, limit)
     if _holds(target, digest, name):
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -116,10 +116,23 @@ def compile_catalog(
     except SourceError:
         raise
     except OSError as error:
-        raise OSError(f"Could not write {target}: {error}") from error
+        raise SourceError(f"Could not write {target}: {error}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return target
+
+
+def _default_name(files: OfficialFiles, seed: int, limit: int | None) -> str:
+    # Opening by place compiles on first use.
+    from agentenvs.webshop.locate import catalog_name
+
+    parts = [catalog_name(files)]
+    # Tasks keep their names only where they are the same tasks.
+    if limit is not None:
+        parts.append(str(limit))
+    if seed:
+        parts.append(f"seed{seed}")
+    return "-".join(parts)
 
 
 def _source(path: Path, tell: Progress) -> dict[str, Any]:

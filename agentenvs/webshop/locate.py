@@ -70,7 +70,7 @@ def open_catalog(
     return _open(_at(Path(os.path.abspath(Path(catalog).expanduser()))))
 
 
-def catalog_name(src: str | os.PathLike[str]) -> str:
+def catalog_name(src: str | os.PathLike[str] | OfficialFiles) -> str:
     """Return the name of the catalog that official files make.
 
     It is that of known content, "1k" or "full", or else the folder's name made safe.
@@ -78,8 +78,9 @@ def catalog_name(src: str | os.PathLike[str]) -> str:
     Raises:
         SourceError: there are no official files.
     """
-    files = OfficialFiles.find(os.path.abspath(Path(src).expanduser()))
-    return _name(files, _hashes(files))
+    if not isinstance(src, OfficialFiles):
+        src = OfficialFiles.find(os.path.abspath(Path(src).expanduser()))
+    return _name(src, _hashes(src))
 
 
 @functools.lru_cache(maxsize=16)

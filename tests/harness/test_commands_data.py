@@ -219,3 +219,12 @@ def test_audit_finds_nothing_under_fixed_rules(
     assert capsys.readouterr().out.startswith("0 of ")
     assert main(["data", "audit", "webshop", catalog, "--rules", "fixed", "--json"]) == 0
     assert capsys.readouterr().out == ""
+
+
+def test_audit_also_tells_what_cannot_be_clicked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["data", "audit", "webshop", "mini", "--unclickable"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any("1.0000" in line and "W4" in line for line in lines)
+    assert lines[-1].startswith("11 of 1,830")
+    assert main(["data", "audit", "webshop", "mini", "--unclickable", "--rules", "fixed"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1

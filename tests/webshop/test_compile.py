@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -144,7 +145,7 @@ class TestFolder:
             replace(old, new)
 
         monkeypatch.setattr(os, "replace", refused)
-        with pytest.raises(OSError, match="in use"):
+        with pytest.raises(SourceError, match="in use"):
             compiled(small_shop, tmp_path / "dst", seed=5)
         assert Catalog.open(tmp_path / "dst").digest == first.digest
         assert [path.name for path in tmp_path.iterdir()] == ["dst"]
@@ -157,7 +158,7 @@ class TestFolder:
         for size in (0, 100, 600, 2000):
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
             try:
-                with pytest.raises(OSError, match=r"Could not write .*made"):
+                with pytest.raises(SourceError, match=r"Could not write .*made"):
                     compiled(small_shop, tmp_path / "made")
             finally:
                 resource.setrlimit(resource.RLIMIT_FSIZE, limits)
@@ -276,3 +277,12 @@ class TestInput:
         assert ((small_shop / "items_shuffle.json").stat().st_size,) * 2 in [
             (done, total) for done, total, text in told if text == "reading products"
         ]
+
+
+def test_default_name_is_that_of_the_folder_and_of_what_changes_the_tasks(
+    small_shop: Path, tmp_path: Path
+) -> None:
+    own = re.sub(r"[^a-z0-9._-]+", "-", small_shop.name.lower())
+    for more, name in (({}, own), ({"limit": 2, "seed": 7}, f"{own}-2-seed7")):
+        folder = compile_catalog(small_shop, tmp_path / name, nouns="heuristic", **more)
+        assert Catalog.open(folder).name == name
