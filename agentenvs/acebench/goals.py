@@ -15,9 +15,12 @@ from agentenvs.acebench.worlds import World
 __all__ = ["count_of", "days_of", "holds"]
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = rf"(?:{'|'.join(_MONTHS)})[a-z]*"
+_TH = r"(?!\d)(?:st|nd|rd|th)?"
 _DAYS = re.compile(
-    r"(?P<month>[a-z]+) (?P<day>\d{1,2})(?:st|nd|rd|th)?"
-    r"(?:\s*(?:to|and|until|through|-|–)\s*(?:[a-z]+ )?(?P<last>\d{1,2})(?:st|nd|rd|th)\b)?"
+    rf"\b(?P<month>{_MONTH})\.? (?P<day>\d{{1,2}}){_TH}"
+    rf"(?:\s*(?:to|and|until|through|-|–)\s*(?:{_MONTH} )?(?P<last>\d{{1,2}})(?:st|nd|rd|th)\b)?"
+    rf"|\b(?P<uk_day>\d{{1,2}}){_TH} (?:of )?(?P<uk_month>{_MONTH})\b"
     r"|(?P<zh_month>\d{1,2})\s*月\s*(?P<zh_day>\d{1,2})\s*[日号]?"
     r"(?:\s*[到至和-]\s*(?:\d{1,2}\s*月\s*)?(?P<zh_last>\d{1,2})\s*[日号])?"
     r"|\d{4}-(?P<iso_month>\d{2})-(?P<iso_day>\d{2})",
@@ -86,11 +89,10 @@ def days_of(text: str) -> frozenset[tuple[int, int]]:
     """Return the days named in a text as (month, day), spans with all their days."""
     found: set[tuple[int, int]] = set()
     for match in _DAYS.finditer(text):
-        if match["month"]:
-            name = match["month"].casefold()[:3]
-            if name not in _MONTHS:
-                continue
-            month, day, last = _MONTHS.index(name) + 1, match["day"], match["last"]
+        name = match["month"] or match["uk_month"]
+        if name:
+            month = _MONTHS.index(name.casefold()[:3]) + 1
+            day, last = match["day"] or match["uk_day"], match["last"]
         elif match["zh_month"]:
             month, day, last = int(match["zh_month"]), match["zh_day"], match["zh_last"]
         else:

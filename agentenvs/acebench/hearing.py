@@ -40,8 +40,9 @@ def hear(text: str, table: Table) -> Heard:
     """Return what a user with this table hears in the agent's words.
 
     A slot is asked for in a sentence that asks or requests something and names it, or in what
-    follows such a sentence after a colon. Where the sentence names the slot's right value, it
-    wants no more than a yes; where it names another one, the slot is told again.
+    follows such a sentence after a colon. Where the sentence names the slot's right value, or
+    wants a confirmation and the text names it, no more than a yes is wanted; where another one
+    is named, the slot is told again.
     """
     hears = table.words.hear
     text = text[:_MAX_HEARD]
@@ -51,7 +52,10 @@ def hear(text: str, table: Table) -> Heard:
     for sentence in asking:
         for slot in table.slots.values():
             if slot.ask.search(sentence):
-                if _named(slot, sentence, table.words):
+                right = _named(slot, sentence, table.words)
+                if right is None and hears["confirm"].search(sentence):
+                    right = _named(slot, text, table.words)
+                if right:
                     agreed = True
                 else:
                     asked.add(slot.name)
@@ -76,16 +80,17 @@ def _asking(text: str, words: Words) -> list[str]:
     return asking
 
 
-def _named(slot: Slot, sentence: str, words: Words) -> bool:
-    """Return whether a sentence names the right value of a slot and no other."""
+def _named(slot: Slot, text: str, words: Words) -> bool | None:
+    """Return whether a text names the right value of a slot and no other; None where none."""
     right = _kinds(slot.name, slot.value, words)
     if right:
-        return _kinds(slot.name, sentence, words) == right
+        named = _kinds(slot.name, text, words)
+        return named == right if named else None
     days = days_of(slot.value)
     if days:
-        named = days_of(sentence)
-        return bool(named) and named <= days
-    return bool(slot.value) and slot.value.casefold() in sentence.casefold()
+        found = days_of(text)
+        return found <= days if found else None
+    return True if slot.value and slot.value.casefold() in text.casefold() else None
 
 
 def _kinds(name: str, text: str, words: Words) -> frozenset[str]:
