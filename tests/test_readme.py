@@ -110,7 +110,7 @@ def test_the_commands_with_models_in_the_place_of_which_scripts_act(
 
 def test_the_test_command(tmp_path: Path) -> None:
     assert "passed" in sh(
-        "scripts/test tests/test_errors.py --no-cov -p no:cacheprovider", tmp_path
+        "scripts/test tests/test_errors.py -p no:cacheprovider", tmp_path
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from agentenvs.actions import canonical
 from agentenvs.bfcl.checker import FORCED, MAX_STEPS, Judge
 from agentenvs.bfcl.decoding import Decoding, Reading, decode
 from agentenvs.bfcl.executor import World
@@ -19,7 +20,6 @@ from agentenvs.bfcl.prompts import (
     tools,
 )
 from agentenvs.bfcl.tasks import Task, all_ids, data_version, is_official, task, task_ids
-from agentenvs.actions import canonical
 from agentenvs.core import Message, Rules, TextEnv, Tool, ToolCall, Transition
 from agentenvs.errors import BadArgument
 from agentenvs.syntax import CallNode, call_text
