@@ -109,9 +109,7 @@ def test_the_commands_with_models_in_the_place_of_which_scripts_act(
 
 
 def test_the_test_command(tmp_path: Path) -> None:
-    assert "passed" in sh(
-        "scripts/test tests/test_errors.py -p no:cacheprovider", tmp_path
-    )
+    assert "passed" in sh("scripts/test tests/test_errors.py -p no:cacheprovider", tmp_path)
 
 
 @pytest.mark.parametrize("block", [b for b in SHELL if b.page != "README.md"], ids=name)
