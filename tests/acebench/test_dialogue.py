@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from gymnasium.utils.env_checker import check_env
+from pettingzoo.test import (
+    api_test,
+    parallel_api_test,
+    parallel_seed_test,
+    seed_test,
+)
+
+from agentenvs.acebench import dialogue, mini
+from agentenvs.acebench.conversation import END
+from agentenvs.acebench.dialogue import AGENT, USER, DialogueEnv, OneSide
+from agentenvs.acebench.plans import gold_actions
+from agentenvs.acebench.users import ScriptedUser
+from agentenvs.errors import BadAction, BadArgument, UnknownName
+
+TASK = "mini/agent_multi_turn_0"
+
+
+@pytest.fixture(autouse=True)
+def _texts_are_no_arrays() -> Iterator[None]:
+    """PettingZoo's tests advise observations and actions that are numbers."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Observation is not a NumPy array")
+        warnings.filterwarnings("ignore", "(Observation|Action) space for each agent probably")
+        yield
+
+
+def made(**settings: Any) -> DialogueEnv:
+    return dialogue.raw_env(**{"tasks": "mini", **settings})
+
+
+def test_pettingzoo_finds_nothing() -> None:
+    api_test(dialogue.env(tasks="mini"), num_cycles=100)
+    seed_test(lambda: dialogue.env(tasks="mini"), num_cycles=50)
+
+
+def test_pettingzoo_finds_nothing_in_the_parallel_version() -> None:
+    parallel_api_test(dialogue.parallel_env(tasks="mini"), num_cycles=100)
+    parallel_seed_test(lambda: dialogue.parallel_env(tasks="mini"), num_cycles=50)
+
+
+@pytest.mark.parametrize("side", [AGENT, USER])
+def test_gymnasium_finds_nothing_on_either_side(side: str) -> None:
+    env = OneSide(made(render_mode="ansi"), lambda messages: f"{len(messages)} messages", side)
+    check_env(env, skip_render_check=True)
+    assert env.render() is not None
+
+
+def play(env: DialogueEnv, task: str, seed: int = 0, **settings: Any) -> DialogueEnv:
+    """Let the gold actions and a scripted user talk."""
+    env.reset(seed=seed, options={"task": task})
+    user = ScriptedUser(mini.tasks()[task], seed)
+    actions = iter(gold_actions(task, **settings))
+    while env.agents and not any(env.terminations.values()):
+        if env.agent_selection == USER:
+            env.step(user.speak(env.talk))
+        else:
+            env.step(next(actions))
+    return env
+
+
+@pytest.mark.parametrize("rules", ["official", "fixed"])
+def test_gold_actions_and_a_scripted_user_are_paid(rules: Any) -> None:
+    for task in mini.tasks():
+        if "agent_multi_turn" not in task:
+            continue
+        env = play(made(rules=rules), task, rules=rules)
+        assert env.rewards == {USER: 0.0, AGENT: 1.0}, task
+        assert env.terminations == {USER: True, AGENT: True}
+        assert env.truncations == {USER: False, AGENT: False}
+        assert env.infos[AGENT]["success"] is True
+        assert env.infos[USER]["reason"] == ""
+
+
+def test_the_reward_can_be_shared_and_graded() -> None:
+    assert play(made(share_reward=True), TASK).rewards == {USER: 1.0, AGENT: 1.0}
+    env = made(reward="score")
+    env.reset(options={"task": TASK})
+    for text in ("a", "b", END):
+        env.step(text)
+    assert env.rewards[AGENT] == env.infos[AGENT]["score"]
+
+
+def test_the_user_sees_neither_calls_nor_results() -> None:
+    env = made(task=TASK)
+    env.reset(seed=0)
+    assert env.infos[USER]["instruction"] == mini.tasks()[TASK].question
+    env.step("I want something.")
+    assert env.observe(AGENT) == {"message": "I want something."}
+    heard = env.observe(USER)
+    env.step("[turn_on_wifi()]")
+    assert env.agent_selection == AGENT
+    assert env.observe(USER) == heard
+    assert "true" in env.observe(AGENT)["message"].lower()
+    assert env.infos[AGENT]["parse"]["status"] == "calls"
+    assert env.infos[AGENT]["messages"][0]["role"] == "tool"
+    env.step("What shall I write?")
+    assert env.agent_selection == USER
+    assert env.observe(USER) == {"message": "What shall I write?"}
+    assert "turn_on_wifi" not in str(env.infos[USER]["messages"])
+
+
+def test_the_limit_truncates_both() -> None:
+    env = made(task=TASK, max_messages=3)
+    env.reset(seed=0)
+    for text in ("a", "b", "c"):
+        env.step(text)
+    assert env.truncations == {USER: True, AGENT: True}
+    assert env.terminations == {USER: False, AGENT: False}
+    env.step(None)
+    env.step(None)
+    assert env.agents == []
+
+
+@pytest.mark.parametrize("text", ["", "\ud800", "x" * 200_000, "[" * 9_000, "[__import__('os')]"])
+def test_any_text_is_an_action(text: str) -> None:
+    env = made(task=TASK)
+    env.reset(seed=0)
+    for _ in range(4):
+        env.step(text)
+    assert env.agents == [USER, AGENT]
+
+
+def test_nothing_but_text_is() -> None:
+    env = made(task=TASK)
+    env.reset(seed=0)
+    for action in (None, 3, ["a"]):
+        with pytest.raises(BadAction, match="str"):
+            env.step(action)  # type: ignore[arg-type]
+
+
+def test_seeds_draw_tasks_and_options_name_them() -> None:
+    env = made()
+    drawn = set()
+    for seed in range(30):
+        env.reset(seed=seed)
+        first = env.talk.task.name
+        env.reset(seed=seed)
+        assert env.talk.task.name == first
+        drawn.add(first)
+    assert len(drawn) > 5
+    assert all("agent_multi_turn" in name for name in drawn)
+    env.reset(seed=0, options={"task": TASK})
+    assert env.talk.task.name == TASK
+
+
+def test_wrong_arguments_are_errors() -> None:
+    for settings in (
+        {"rules": "none"},
+        {"reward": "all"},
+        {"decoding": "json"},
+        {"render_mode": "human"},
+        {"tasks": ["mini/agent_multi_step_0"]},
+        {"task": TASK, "max_messages": 0},
+    ):
+        with pytest.raises(BadArgument):
+            made(**settings).reset()
+    for name in ("mini/agent_multi_step_0", "nonsense", 3):
+        with pytest.raises(UnknownName):
+            made(task=name)
+    with pytest.raises(BadArgument, match="reset"):
+        _ = made().talk
+
+
+def test_a_copy_goes_on_alone() -> None:
+    env = made(task=TASK)
+    env.reset(seed=0)
+    env.step("Hello.")
+    twin = copy.deepcopy(env)
+    twin.step("[turn_on_wifi()]")
+    assert len(env.talk.messages) == 1
+    env.step("[turn_on_wifi()]")
+    assert env.observe(AGENT) == twin.observe(AGENT)
+    assert env.talk.world is not twin.talk.world
+
+
+def test_one_side_is_the_dialogue_with_the_user_played() -> None:
+    env = OneSide(made(), "scripted")
+    observation, info = env.reset(seed=3, options={"task": TASK})
+    assert observation == info["messages"][0]["content"]
+    assert info["system"]
+    assert info["tools"]
+    for action in gold_actions(TASK):
+        observation, reward, terminated, truncated, info = env.step(action)
+        assert info["parse"]["status"] in ("calls", "words")
+    assert (reward, terminated, truncated) == (1.0, True, False)
+    assert info["success"] is True
+
+
+def test_or_with_the_agent_played() -> None:
+    seen: list[list[Any]] = []
+
+    def agent(messages: list[Any]) -> str:
+        seen.append(messages)
+        return "[turn_on_wifi()]" if len(seen) == 1 else "What else?"
+
+    env = OneSide(made(share_reward=True), agent, USER)
+    _, info = env.reset(seed=0, options={"task": TASK})
+    assert info["instruction"]
+    observation, *_ = env.step("Turn it on.")
+    assert observation == "What else?"
+    roles = [message["role"] for message in seen[-1]]
+    assert roles == ["system", "user", "assistant", "tool"]
+    _, _, terminated, _, info = env.step(END)
+    assert terminated
+    assert info["success"] is False
+
+
+def test_somebody_has_to_play_the_other_side() -> None:
+    with pytest.raises(BadArgument, match="side"):
+        OneSide(made(), "scripted", "user")
+    with pytest.raises(BadArgument, match="agent"):
+        OneSide(made(), "scripted", USER)
+
+
+def test_gymnasium_and_dialogue_are_one_loop() -> None:
+    import gymnasium
+
+    import agentenvs  # noqa: F401 - registers the environments
+
+    single = gymnasium.make("agentenvs/ACEBench-v0", tasks="mini", user=["one", "two", END])
+    faced = OneSide(made(), ["one", "two", END])
+    for task in (TASK, "mini/agent_multi_turn_8"):
+        first, _ = single.reset(seed=1, options={"task": task})
+        second, _ = faced.reset(seed=1, options={"task": task})
+        assert first == second
+        for action in ("[turn_on_wifi()]", "Yes?", "[login_device()]", "And?"):
+            one, other = single.step(action), faced.step(action)
+            assert one[1:4] == other[1:4]
+            if not one[2]:
+                assert one[0] == other[0]
