@@ -17,6 +17,7 @@ from __future__ import annotations
 import importlib.resources
 import json
 import re
+import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -113,23 +114,26 @@ def table(task: Task) -> Table:
         UnknownName: there is no table for this task.
         SourceMismatch: the question is not the one that the table was written for.
     """
-    found = _tables(task.lang).get(task.name)
+    return _table(task.lang, task.name, task.question)
+
+
+@lru_cache(256)
+def _table(lang: str, task: str, question: str) -> Table:
+    found = _tables(lang).get(task)
     if found is None:
         raise UnknownName(
-            f"There is no table of a scripted user for {task.name!r}; give another `user`."
+            f"There is no table of a scripted user for {task!r}; give another `user`."
         )
     values: dict[str, str] = {}
     for pattern in found["read"]:
-        match = _compiled(pattern).search(task.question)
+        match = _compiled(pattern).search(question)
         if match is None:
-            raise SourceMismatch(f"Expected {pattern!r} in the question of {task.name!r}.")
+            raise SourceMismatch(f"Expected {pattern!r} in the question of {task!r}.")
         values.update(match.groupdict())
     # A sentence quoted at the end of a sentence carries a full stop that is not its own.
     values = {name: value.strip().removesuffix(".") for name, value in values.items()}
-    language = words(task.lang)
-    slots = {
-        name: _slot(name, own, values, language, task.name) for name, own in found["slots"].items()
-    }
+    language = words(lang)
+    slots = {name: _slot(name, own, values, language, task) for name, own in found["slots"].items()}
     goals = tuple(
         Goal(_filled(goal["say"], values), tuple(goal["done"])) for goal in found["goals"]
     )
@@ -180,7 +184,9 @@ def _slot(
         say = own["say"]
     if ask is None or not say:
         raise SourceMismatch(f"Expected `ask` and `say` for the slot {name!r} of {task!r}.")
-    return Slot(name, ask, _filled(say, values), values.get(name, ""))
+    named = {field for _, field, _, _ in string.Formatter().parse(say[0]) if field}
+    only = named.pop() if len(named) == 1 else name
+    return Slot(name, ask, _filled(say, values), values.get(name, values.get(only, "")))
 
 
 def _filled(texts: Sequence[str], values: Mapping[str, str]) -> tuple[str, ...]:

@@ -107,7 +107,7 @@ class ScriptedUser:
             world: the world at the beginning.
         """
         if world is not None:
-            self._begin, self._last = world.copy(), world.scored()
+            self._begin, self._last = world.copy(), _state(world)
         return self._pick(self.table.goals[0].say)
 
     def reply(self, agent_text: str, world: World | None = None) -> str:
@@ -129,7 +129,7 @@ class ScriptedUser:
             seen = [self._seen(at, world) for at in range(len(goals))]
             done = [all(conditions) for conditions in seen]
             begun = any(map(any, seen))
-            state = world.scored()
+            state = _state(world)
             moved, self._last = state != self._last, state
         if all(done):
             return self._say("end").format(end=END)
@@ -194,6 +194,11 @@ class ScriptedUser:
             return texts[0]
         drawn = zlib.crc32(f"{self.seed} {self._turns} {texts[0]}".encode())
         return texts[drawn % len(texts)]
+
+
+def _state(world: World) -> list[dict[str, Any]]:
+    """Return what changes when anything in the world does; services never change a value."""
+    return [dict(vars(service)) for service in world.services.values()]
 
 
 class CallableUser(Shared):

@@ -1,3 +1,5 @@
+# ruff: noqa: RUF001 - Chinese punctuation is meant
+
 from __future__ import annotations
 
 import copy
@@ -188,6 +190,69 @@ def test_a_list_after_a_colon_is_asked_for() -> None:
     heard = hear("Please provide the following:\n1. User ID\n2. Password", table(talk.task))
     assert heard.asked == ("user_id", "password")
     assert not hear("I have noted your user ID and password.", table(talk.task)).asked
+
+
+EVERYTHING = ("user_id", "password", "origin", "destination", "date", "cabin", "payment", "bags")
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "asked"),
+    [
+        (
+            20,
+            "Sure! Could you please provide me with your user ID, password, departure city, "
+            "destination, travel date, preferred cabin class, payment method, and number of bags?",
+            EVERYTHING,
+        ),
+        (
+            20,
+            "I found these flights:\n- X1: Economy 1200, Business 3000\nWould you like to book "
+            "one? Please confirm your cabin class and payment method.",
+            ("cabin", "payment"),
+        ),
+        (20, "Do you want to pay from the bank or in cash?", ("payment",)),
+        (20, "Economy or business?", ("cabin",)),
+        (0, "May I know the recipient and the content of the message?", ("recipient", "text")),
+        (0, "The inbox is full. I need to remove one message. Which one?", ()),
+        (8, "What's your username and password?", ("username", "password")),
+        (20, "I have booked the flight with your user ID.", ()),
+    ],
+)
+def test_agents_ask_in_many_ways(
+    records: Records, number: int, text: str, asked: tuple[str, ...]
+) -> None:
+    known = table(records.task("en", f"agent_multi_turn_{number}"))
+    assert hear(text, known).asked == asked
+
+
+def test_a_numbered_list_is_heard_in_chinese(records: Records) -> None:
+    known = table(records.task("zh", "agent_multi_turn_20"))
+    wanted = ("用户ID", "密码", "出发地和目的地", "出发日期", "舱位", "支付方式", "行李数量")
+    items = [f"{at}. {item}" for at, item in enumerate(wanted, 1)]
+    text = "\n".join(["好的，请提供以下信息：", *items])
+    assert hear(text, known).asked == EVERYTHING
+
+
+@pytest.mark.parametrize(
+    ("text", "occasion"),
+    [
+        ("Would you like me to delete the oldest message?", "yes"),
+        ("I have to turn on the Wi-Fi first. Is that okay?", "yes"),
+        ("The message has been sent.", "nudge"),
+        ("If there is anything else you need, feel free to ask.", "nudge"),
+        ("Hm.", "go_on"),
+    ],
+)
+def test_a_user_answers_what_asks_for_nothing(records: Records, text: str, occasion: str) -> None:
+    talk = Conversation(records.task("en", "agent_multi_turn_0"), records.world("en"))
+    user = ScriptedUser(talk.task)
+    user.open(talk.world)
+    assert user.reply(text, talk.world).startswith(words("en").say[occasion][0])
+
+
+def test_an_agent_that_offers_help_hears_the_wish_again(records: Records) -> None:
+    user = ScriptedUser(records.task("en", "agent_multi_turn_0"))
+    assert user.reply("What can I help you with?") == user.open()
 
 
 def test_seed_0_is_canonical_and_seeds_paraphrase() -> None:
