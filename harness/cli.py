@@ -146,6 +146,17 @@ def _add_run(verbs: Any) -> None:
         default=[],
         help="an argument of the policy, such as dtype=bfloat16",
     )
+    sub.add_argument(
+        "--user", help="who plays the user where an environment has one: scripted, or a policy"
+    )
+    sub.add_argument(
+        "--user-arg",
+        metavar="KEY=VALUE",
+        type=_key_value,
+        action="append",
+        default=[],
+        help="an argument of the user's policy",
+    )
     sub.add_argument("--no-transcripts", action="store_true", help="keep the outcomes alone")
     sub.add_argument("--quiet", action="store_true", help="no progress on standard error")
     sub.set_defaults(call=commands.run_policy)

@@ -95,6 +95,8 @@ def run_policy(args: argparse.Namespace) -> int:
         concurrency=args.concurrency,
         env_kwargs=dict(args.env),
         policy_kwargs=dict(args.policy_arg),
+        user=args.user,
+        user_kwargs=dict(args.user_arg),
         transcripts=not args.no_transcripts,
         progress=not args.quiet,
     )

@@ -192,3 +192,12 @@ def test_tax_on_the_tasks_that_both_have(
     assert "--common" in capsys.readouterr().err
     assert main(["tax", *files, "--common"]) == 0
     assert "4 tasks" in capsys.readouterr().out
+
+
+def test_run_takes_a_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["run", "ACEBench", "--tasks", "mini/agent_multi_turn_0", "--policy", "random"]
+    for user, more in (("scripted", []), ("random", ["--user-arg", "words=0.9"])):
+        out = str(tmp_path / user)
+        assert main([*command, "--user", user, *more, "--out", out, "--quiet"]) == 0
+    assert main(["run", "BFCLv4", "--tasks", "mini", "--policy", "random", "--user", "random"]) == 2
+    assert "user" in capsys.readouterr().err
