@@ -9,10 +9,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agentenvs.acebench import dialogue
     from agentenvs.acebench.env import ACEBenchEnv
     from agentenvs.acebench.judge import verdict
     from agentenvs.acebench.outcome import Verdict
     from agentenvs.acebench.plans import gold_actions
+    from agentenvs.acebench.summary import summarize, summarize_solvable
     from agentenvs.acebench.tasks import data_version, task_ids, task_sets, unsolvable
     from agentenvs.acebench.users import ScriptedUser
 
@@ -21,7 +23,10 @@ __all__ = [
     "ScriptedUser",
     "Verdict",
     "data_version",
+    "dialogue",
     "gold_actions",
+    "summarize",
+    "summarize_solvable",
     "task_ids",
     "task_sets",
     "unsolvable",
@@ -34,6 +39,8 @@ _HOMES = {
     "Verdict": "outcome",
     "data_version": "tasks",
     "gold_actions": "plans",
+    "summarize": "summary",
+    "summarize_solvable": "summary",
     "task_ids": "tasks",
     "task_sets": "tasks",
     "unsolvable": "tasks",
@@ -42,6 +49,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "dialogue":
+        return importlib.import_module("agentenvs.acebench.dialogue")
     if name in _HOMES:
         return getattr(importlib.import_module(f"agentenvs.acebench.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'agentenvs.acebench' has no attribute {name!r}")

@@ -237,7 +237,7 @@ class DialogueEnv(AECEnv[str, Observation, str | None]):  # type: ignore[misc]
 
     def _agent_says(self, talk: Conversation, text: str) -> None:
         answer = read_reply(text, self.decoding, talk.task.functions)
-        reply = talk.agent(answer.text, answer.calls)
+        reply = talk.agent(answer.message, answer.calls)
         news: list[Message] = []
         if reply is not None and not reply.to_user:
             self._heard[AGENT] = reply.text

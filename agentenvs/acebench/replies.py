@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from agentenvs.acebench.answers import bracketed, read_calls
 from agentenvs.acebench.literal import cut, decode
+from agentenvs.acebench.replay import END
 from agentenvs.actions import MAX_CALLS, read_json_action
 from agentenvs.core import ToolCall
 from agentenvs.syntax import UnreadableCall, call_text
@@ -28,16 +29,28 @@ class Answer:
     Attributes:
         status: "calls", "words" or "malformed" (calls that do not read).
         text: what is judged, carried out or said: the calls as the original writes them, or
-            the words.
+            the words; without words beside structured calls.
         calls: the calls; none for words and for what is malformed; None where the original's
             own reading of `text` decides.
         reason: what is wrong, for "malformed".
+        beside: the words beside structured calls.
     """
 
     status: Literal["calls", "words", "malformed"]
     text: str
     calls: tuple[ToolCall, ...] | None = None
     reason: str = ""
+    beside: str = ""
+
+    @property
+    def whole(self) -> str:
+        """The text with the words beside it before it."""
+        return f"{self.beside}\n{self.text}" if self.beside else self.text
+
+    @property
+    def message(self) -> str:
+        """What an agent says: the text, after words beside it where these end the episode."""
+        return self.whole if END in self.beside else self.text
 
     @property
     def parse(self) -> dict[str, str]:
@@ -82,9 +95,9 @@ def _native(text: str, functions: Sequence[Mapping[str, Any]]) -> Answer:
         words = text if action.content is None else action.content
         if action.status != "calls":
             return Answer(action.status, words, (), action.reason)
-        shown = f"{action.content}\n" if action.content else ""
         try:
-            return Answer("calls", shown + written(action.calls), action.calls)
+            text = written(action.calls)
+            return Answer("calls", text, action.calls, beside=action.content or "")
         except (ValueError, RecursionError) as problem:
             return Answer("malformed", words, (), str(problem)[:200])
     body = text.strip()

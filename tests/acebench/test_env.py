@@ -270,6 +270,24 @@ def test_structured_calls_are_written_for_the_decoding_in_force(decoding: str) -
         assert play(env, name, [*texts, END])["success"]
 
 
+@pytest.mark.parametrize("task", [SINGLE, ADJUST, STEP])
+def test_words_beside_structured_calls_do_no_harm(task: str) -> None:
+    actions = [as_json(text) for text in gold_actions(task)]
+    told = [json.dumps({**json.loads(text), "content": "Well [then]:"}) for text in actions[:-1]]
+    if task != STEP:
+        told.append(json.dumps({**json.loads(actions[-1]), "content": "Well [then]:"}))
+    assert play(make(), task, [*told, END])["success"]
+
+
+def test_the_phrase_beside_structured_calls_ends_an_episode() -> None:
+    env, _, _ = start(STEP)
+    env.step("[turn_on_wifi()]")
+    call = {"name": "login_device", "arguments": {}}
+    *_, over, _, info = env.step(json.dumps({"content": END, "tool_calls": [call]}))
+    assert over
+    assert not info["success"]
+
+
 def test_positional_values_are_bound_by_the_native_grammar_alone() -> None:
     env, _, _ = start(STEP)
     names = [one["name"] for one in turns_of(STEP)[0].functions]
