@@ -17,7 +17,7 @@ from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils import turn_based_aec_to_parallel, wrappers
 
 from agentenvs.acebench.conversation import MAX_MESSAGES, Conversation
-from agentenvs.acebench.prompts import Prompts, schemas, tools
+from agentenvs.acebench.prompts import Prompts, schemas
 from agentenvs.acebench.records import Task
 from agentenvs.acebench.replies import Decoding, read_reply
 from agentenvs.acebench.slots import words
@@ -179,7 +179,7 @@ class DialogueEnv(AECEnv[str, Observation, str | None]):  # type: ignore[misc]
                 "messages": [],
                 "system": shown.system,
                 "policy": shown.policy,
-                "tools": schemas(tools(task)),
+                "tools": schemas(task),
             },
         }
 

@@ -239,7 +239,7 @@ class ACEBenchEnv(TextEnv):
             messages[0] = {"role": "tool", "content": messages[0]["content"]}
         info: dict[str, Any] = {"turn": after.turn}
         if after.functions != before.functions:
-            info["tools"] = schemas(tools(after))
+            info["tools"] = schemas(after)
         return Transition(text, messages, info=info)
 
     def _judge(self, state: _Answers, answer: Answer) -> Transition:
@@ -322,7 +322,7 @@ class ACEBenchEnv(TextEnv):
             "turn": task.turn or 0,
             "system": system,
             "policy": policy,
-            "tools": schemas(tools(task)),
+            "tools": schemas(task),
         }
 
 

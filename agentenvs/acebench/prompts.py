@@ -6,7 +6,7 @@ import copy
 import functools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from agentenvs.acebench.records import AGENT, CATEGORIES, LANGS, NORMAL, Task
@@ -85,7 +85,7 @@ class Prompts(Shared):
         words = WORDS[task.lang]
         kind = _kind(task)
         values = {
-            "functions": str(list(task.functions)),
+            "functions": _listing(task),
             "history": task.question.rstrip("\n"),
             "profile": task.profile,
             "time": task.time,
@@ -100,6 +100,11 @@ class Prompts(Shared):
         if system is None:
             system = words.system[kind]
         return Shown(_filled(system, values), policy, _filled(user, values))
+
+
+@functools.lru_cache(maxsize=4096)
+def _listing(task: Task) -> str:
+    return str(list(task.functions))
 
 
 def _checked(name: str, template: object) -> tuple[str | None, str | None]:
@@ -246,6 +251,18 @@ def _schema(spec: Mapping[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def schemas(offer: Sequence[Tool]) -> list[dict[str, Any]]:
-    """Return tools as JSON schemas, fresh copies."""
-    return [tool.schema() for tool in offer]
+def schemas(task: Task) -> list[dict[str, Any]]:
+    """Return the functions of a task as JSON schemas, fresh copies."""
+    return [_copied(schema) for schema in _schemas(task)]
+
+
+@functools.lru_cache(maxsize=4096)
+def _schemas(task: Task) -> tuple[dict[str, Any], ...]:
+    return tuple([tool.schema() for tool in tools(task)])
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy of JSON data."""
+    if isinstance(value, dict):
+        return {key: _copied(part) for key, part in value.items()}
+    return [_copied(part) for part in value] if isinstance(value, list) else value

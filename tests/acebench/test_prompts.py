@@ -172,7 +172,7 @@ def test_all_official_functions_make_schemas_without_loss(
     renamed = {"dict", "float", "list", "bool", "parameters", "arguments", "_arguments"}
     for task in records.category(lang, category).values():
         before = copy.deepcopy(task.functions)
-        made = schemas(tools(task))
+        made = schemas(task)
         assert stubs(made)
         assert [tool["name"] for tool in made] == [one["name"] for one in task.functions]
         for schema, function in zip(made, task.functions, strict=True):
@@ -216,4 +216,4 @@ def test_odd_descriptions_make_tools() -> None:
     }
     assert all(isinstance(tool, Tool) for tool in made.values())
     assert tools(task) is tools(task)
-    assert stubs(schemas(tools(task)))
+    assert stubs(schemas(task))
