@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, cast
 
+from agentenvs.acebench.worldstate import WORLD, world_of
 from agentenvs.errors import BadArgument, SourceMismatch, SourceMissing, UnknownName, did_you_mean
 from agentenvs.tools import Shared
 
@@ -218,8 +219,8 @@ def read_folder(path: str | os.PathLike[str]) -> Records:
     """Return the tasks of a folder with `data_en/` and `data_zh/`, or of a whole checkout.
 
     Args:
-        path: the folder, or one that holds it as `data_all/`. `world.json`, where there is
-            one, lies beside the two.
+        path: the folder, or one that holds it as `data_all/`. What the services start from
+            lies beside the two in `world.json`, or is read out of the classes in a checkout.
 
     Raises:
         SourceMissing: neither is there.
@@ -238,6 +239,8 @@ def read_folder(path: str | os.PathLike[str]) -> Records:
         try:
             return (folder / name).read_bytes()
         except OSError as problem:
+            if name == WORLD:
+                return world_of(top.parent if top.name == "data_all" else top)
             raise SourceMissing(f"Expected the file {folder / name}: {problem}.") from None
 
     return Records(read)

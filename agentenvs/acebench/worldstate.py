@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from agentenvs.errors import SourceMissing
-from agentenvs.sources import Tree
+from agentenvs.sources import Tree, source
 
-__all__ = ["WORLD", "reader"]
+__all__ = ["WORLD", "reader", "world_of"]
 
 #: the file with `{lang: {class: {"state": {attribute: value}}}}`; the repository has none: it is
 #: made of the literals in the sources of its classes, which are parsed and never imported
@@ -24,16 +25,27 @@ def reader(tree: Tree) -> Callable[[str], bytes]:
     """
 
     def read(name: str) -> bytes:
-        if name != WORLD:
-            return tree.read(_FOLDER + name)
-        try:
-            return tree.read(WORLD)
-        except SourceMissing as problem:
-            raise SourceMissing(
-                f"What ACEBench's services start from cannot be read: {problem} It takes "
-                f"{WORLD}, or the sources of the service classes as in the pinned commit, whose "
-                "literals are read by parsing. Tasks of the agent categories need it; all others, "
-                'and tasks="mini", work without.'
-            ) from None
+        return _world(tree) if name == WORLD else tree.read(_FOLDER + name)
 
     return read
+
+
+def world_of(checkout: Path) -> bytes:
+    """Return the content of `world.json` for a folder that is no checked source.
+
+    Raises:
+        SourceMissing: as `reader` says.
+    """
+    return _world(Tree(source("acebench"), checkout, "env"))
+
+
+def _world(tree: Tree) -> bytes:
+    try:
+        return tree.read(WORLD)
+    except SourceMissing as problem:
+        raise SourceMissing(
+            f"What ACEBench's services start from cannot be read: {problem} It takes {WORLD}, or "
+            "the sources of the service classes as in the pinned commit, whose literals are read "
+            "by parsing. Tasks of the agent categories need it; all others, and "
+            'tasks="mini", work without.'
+        ) from None

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentenvs import sources
-from agentenvs.acebench.records import LANGS, Records
+from agentenvs.acebench.records import LANGS, Records, read_folder
 from agentenvs.acebench.worldstate import WORLD, reader
 from agentenvs.errors import SourceMissing
 
@@ -65,6 +65,8 @@ def test_the_literals_of_the_classes_are_read(
             assert found == wanted
             assert json.dumps(found) == json.dumps(wanted)
         assert read.world(lang)["BaseApi"]["state"] == records.world(lang)["BaseApi"]["state"]
+    for place in (checkout, checkout / "data_all"):
+        assert read_folder(place).world("zh") == read.world("zh")
 
 
 def test_without_them_all_but_agents_can_be_played(
@@ -75,8 +77,9 @@ def test_without_them_all_but_agents_can_be_played(
     tree = sources.import_("acebench", checkout)
     read = Records(reader(tree))
     assert len(read) == 2040
-    with pytest.raises(SourceMissing, match=r"(?s)cannot be read: .*all others.*work without"):
-        read.world("en")
+    for some in (read, read_folder(checkout)):
+        with pytest.raises(SourceMissing, match=r"(?s)cannot be read: .*all others.*work without"):
+            some.world("en")
 
 
 def test_a_folder_of_data_is_taken_whole(
