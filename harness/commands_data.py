@@ -23,6 +23,7 @@ examples:
   agentenvs data import bfcl bfcl_eval-2026.3.23-py3-none-any.whl
   agentenvs data import webshop ~/webshop/data       (says which of the two it is)
   agentenvs data import webshop-full ~/webshop/data/items_shuffle.json
+  agentenvs data import acebench ~/ACEBench          (a checkout, or its archive)
 """
 
 
