@@ -1,10 +1,10 @@
 """Let small language models play, and print one table: scripts/real-models MODELS.
 
 MODELS is the folder that scripts/models made. Each model plays `mini` and three official tasks of
---env (BFCLv4, or WebShop with the catalog that --catalog names) under the benchmark's own prompt
-(none), the light prompt (light), and the light prompt with two worked examples (light+2). Stopped
-at any time, the same command goes on; arms that are complete are only read. On a machine that
-does other work, set --threads 1.
+--env (for WebShop from the catalog that --catalog names) under the benchmark's own prompt (none),
+the light prompt (light), and the light prompt with two worked examples (light+2). Stopped at any
+time, the same command goes on; arms that are complete are only read. On a machine that does other
+work, set --threads 1.
 """
 
 import argparse
@@ -15,7 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-OFFICIAL = {"BFCLv4": "base", "WebShop": "paper"}
+#: environment -> (official set, name of its limit)
+ENVS = {
+    "BFCLv4": ("base", "max_steps_per_turn"),
+    "WebShop": ("paper", "max_steps"),
+    "ACEBench": ("agent", "max_messages"),
+}
 NAMES = ("gemma-3-270m", "smollm2-135m-instruct")
 ARMS: dict[str, dict[str, Any]] = {
     "none": {"harness": "none"},
@@ -54,13 +59,13 @@ def plays(args: argparse.Namespace) -> Iterator[Play]:
     """Yield what is to be played, the small set first."""
     import agentenvs
 
-    shop = args.env == "WebShop"
-    limit = {"max_steps" if shop else "max_steps_per_turn": args.max_steps}
+    official_set, name_of_limit = ENVS[args.env]
+    limit = {name_of_limit: args.max_steps}
     catalog = {"catalog": args.catalog} if args.catalog else {}
     official: list[str] = []
     if args.official and "official" in (args.tasks or ["official"]):
-        official = agentenvs.tasks(args.env, OFFICIAL[args.env], **catalog)[: args.official]
-    more = catalog if shop else {"docs": "compact"}
+        official = agentenvs.tasks(args.env, official_set, **catalog)[: args.official]
+    more = {"docs": "compact"} if args.env == "BFCLv4" else catalog
     mini = agentenvs.tasks(args.env, "mini")[: args.mini] if args.mini else "mini"
     sets = {
         "mini": {"tasks": mini, "n": args.n, "env_kwargs": limit},
@@ -138,7 +143,7 @@ def arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("models", metavar="MODELS", type=Path)
-    parser.add_argument("--env", choices=tuple(OFFICIAL), default="BFCLv4")
+    parser.add_argument("--env", choices=tuple(ENVS), default="BFCLv4")
     parser.add_argument("--catalog", help="of WebShop: a folder of official or compiled files")
     parser.add_argument("--out", type=Path, default=Path("runs/real-models"))
     parser.add_argument("--model", action="append", help="a folder within MODELS; may be repeated")

@@ -31,6 +31,7 @@ __all__ = ["AGENT", "USER", "DialogueEnv", "OneSide", "env", "parallel_env", "ra
 
 USER, AGENT = "user_0", "agent_0"
 _CATEGORY = "agent_multi_turn"
+_OFFER = ("system", "policy", "tools")
 _SIDES = {"user": USER, "agent": AGENT}
 
 Observation = dict[str, str]
@@ -53,7 +54,7 @@ class DialogueEnv(AECEnv[str, Observation, str | None]):  # type: ignore[misc]
 
     `infos`: the user's have `instruction` (what it is to play) and `messages` (the conversation
     as it sees it, in chat roles, with a prompt of ours); the agent's `messages` (what is new),
-    at the beginning `system`, `policy` and `tools`, and `parse` (how its last action was read);
+    until it has acted `system`, `policy` and `tools`, and `parse` (how its last action was read);
     both have `task`, and at the end `success`, `score` and `reason`.
 
     Actions: any text; what is beyond 100,000 characters is cut off. The agent's is read as in
@@ -233,7 +234,9 @@ class DialogueEnv(AECEnv[str, Observation, str | None]):  # type: ignore[misc]
         talk.user(text)
         self._heard[AGENT] = text
         news: list[Message] = [{"role": "user", "content": text}]
-        self.infos = {USER: {"task": talk.task.name}, AGENT: self._for_agent(news)}
+        # What the agent is offered at the beginning is there when its first turn comes.
+        offer = {key: value for key, value in self.infos[AGENT].items() if key in _OFFER}
+        self.infos = {USER: {"task": talk.task.name}, AGENT: {**offer, **self._for_agent(news)}}
 
     def _agent_says(self, talk: Conversation, text: str) -> None:
         answer = read_reply(text, self.decoding, talk.task.functions)

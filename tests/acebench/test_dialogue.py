@@ -237,3 +237,14 @@ def test_gymnasium_and_dialogue_are_one_loop() -> None:
             assert one[1:4] == other[1:4]
             if not one[2]:
                 assert one[0] == other[0]
+
+
+def test_the_agent_is_offered_its_tools_when_its_first_turn_comes() -> None:
+    made = dialogue.env(tasks="mini")
+    made.reset(seed=0)
+    made.step("Hello.")
+    info = made.last()[4]
+    assert {"system", "policy", "tools"} <= info.keys()
+    made.step("What can I do for you?")
+    made.step("Nothing yet.")
+    assert "system" not in made.last()[4]
