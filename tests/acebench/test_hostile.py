@@ -31,7 +31,8 @@ KINDS = (SINGLE, DIALOGUE, SPECIAL, STEP, TURN)
 RULES = ("official", "fixed")
 WAYS = (("official", "official"), ("official", "native"), ("fixed", "native"))
 #: seconds of CPU a step may take
-LIMIT = 0.05
+#: five times what is promised (`benchmarks` measure that), so that only what grows fails here
+LIMIT = 0.25
 LARGE = 100_000
 
 

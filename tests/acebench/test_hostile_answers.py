@@ -18,7 +18,8 @@ from agentenvs.acebench.records import DIALOGUES, Task
 from agentenvs.core import Rules
 
 #: seconds of processor time that one check may take
-LIMIT = 0.05
+#: five times what is promised (`benchmarks` measure that), so that only what grows fails here
+LIMIT = 0.25
 
 TRAPS = [
     "__import__('os').system('touch {trap}')",
