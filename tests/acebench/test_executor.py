@@ -247,7 +247,7 @@ def test_hostile_text_runs_nothing_and_takes_no_time(
                     begun = time.thread_time()
                     ours.run(text)
                     spent.append(time.thread_time() - begun)
-                assert min(spent) < 0.25
+                assert min(spent) < 1.0
                 json.dumps(ours.state())
     assert not mark.exists()
 

@@ -30,9 +30,8 @@ TURN = "mini/agent_multi_turn_8"
 KINDS = (SINGLE, DIALOGUE, SPECIAL, STEP, TURN)
 RULES = ("official", "fixed")
 WAYS = (("official", "official"), ("official", "native"), ("fixed", "native"))
-#: seconds of CPU a step may take
-#: five times what is promised (`benchmarks` measure that), so that only what grows fails here
-LIMIT = 0.25
+#: seconds of CPU, far more than is promised (benchmarks measure that): what grows fails here
+LIMIT = 1.0
 LARGE = 100_000
 
 

@@ -14,7 +14,7 @@ from agentenvs.bfcl.env import BFCLEnv
 from agentenvs.bfcl.tasks import task, task_ids
 
 #: seconds of CPU: far above what a step may take, far below what a hang would
-PATIENCE = 0.5
+PATIENCE = 2.0
 
 
 def task_with(*classes: str, split: str = "base") -> str:
