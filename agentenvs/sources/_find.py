@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentenvs.errors import BadArgument, SourceMissing
+from agentenvs.errors import BadArgument, SourceError, SourceMissing
 from agentenvs.sources._cache import cached, keep, partial_folder, workspace
 from agentenvs.sources._manifest import members, source
 from agentenvs.sources._plain import size_problems
@@ -22,12 +22,14 @@ __all__ = ["import_", "look", "missing", "open_source", "pull", "wrong_hash"]
 def open_source(name: str, fetch: bool = True, progress: Progress | None = None) -> Tree:
     """Return the needed files of a source, from the first place that has them.
 
-    Places, in order: the path in `AGENTENVS_<NAME>`; an installed copy (found, never
-    imported); the cache; the network, unless `fetch` is False or `AGENTENVS_OFFLINE=1`.
+    Places, in order: the path in `AGENTENVS_<NAME>`; the folder `<name>` in the one that
+    `AGENTENVS_DATA` names, if it is there; an installed copy (found, never imported); the
+    cache; the network, unless `fetch` is False or `AGENTENVS_OFFLINE=1`.
     Every file is checked against the manifest; of plain files, which may be large, the sizes,
     and the hashes where a file has changed since it was last read. A stated variant of a
     source serves as well (`Tree.source` says which it is). An installed copy of another
-    version is passed over and noted in `Tree.notes`.
+    version, and one of other content in `AGENTENVS_DATA`, is passed over and noted in
+    `Tree.notes`.
 
     Args:
         name: one of `names()`.
@@ -134,6 +136,14 @@ def look(entry: Source, progress: Progress = quiet) -> tuple[Tree | None, tuple[
         form, found = _recognised(entry.forms, Path(named), label, progress)
         return Tree(form, found, "env"), ()
     notes: list[str] = []
+    base = os.environ.get("AGENTENVS_DATA")
+    folder = Path(base) / entry.name if base else None
+    if folder is not None and folder.is_dir():
+        try:
+            form, found = _recognised(entry.forms, folder, f"{folder}", progress)
+            return Tree(form, found, "env"), ()
+        except SourceError as problem:
+            notes.append(f"Passed over AGENTENVS_DATA: {problem}")
     for found in _installed(entry):
         problems = problems_of(found, entry)
         if not problems:

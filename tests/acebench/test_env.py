@@ -551,7 +551,8 @@ def test_missing_data_is_said_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
     monkeypatch.setenv("AGENTENVS_CACHE", str(tmp_path))
     monkeypatch.setenv("AGENTENVS_OFFLINE", "1")
-    monkeypatch.delenv("AGENTENVS_ACEBENCH", raising=False)
+    for name in ("AGENTENVS_ACEBENCH", "AGENTENVS_DATA"):
+        monkeypatch.delenv(name, raising=False)
     tasks.open_tree.cache_clear()
     try:
         with pytest.raises(SourceMissing, match="agentenvs data import acebench PATH"):

@@ -59,6 +59,7 @@ def test_a_dialogue_is_one_task(official_acebench: None) -> None:
 def test_mini_works_without_the_source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AGENTENVS_CACHE", str(tmp_path))
     monkeypatch.setenv("AGENTENVS_OFFLINE", "1")
+    monkeypatch.delenv("AGENTENVS_DATA", raising=False)
     ids = agentenvs.tasks(ID, "mini")
     assert all(name.startswith("mini/") and not tasks.is_official(name) for name in ids)
     kinds = Counter(tasks.turns_of(name)[0].category for name in ids)

@@ -74,6 +74,7 @@ def test_without_them_all_but_agents_can_be_played(
 ) -> None:
     monkeypatch.setenv("AGENTENVS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("AGENTENVS_OFFLINE", "1")
+    monkeypatch.delenv("AGENTENVS_DATA")
     tree = sources.import_("acebench", checkout)
     read = Records(reader(tree))
     assert len(read) == 2040
@@ -87,6 +88,7 @@ def test_a_folder_of_data_is_taken_whole(
 ) -> None:
     monkeypatch.setenv("AGENTENVS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("AGENTENVS_OFFLINE", "1")
+    monkeypatch.delenv("AGENTENVS_DATA")
     tree = sources.import_("acebench", acebench_data)
     assert sources.verify("acebench") == []
     assert len(json.loads(tree.read(WORLD))) == 2

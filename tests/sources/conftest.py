@@ -78,7 +78,7 @@ def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sample:
     )
     monkeypatch.setitem(manifest.SOURCES, "sample", source)
     monkeypatch.setenv("AGENTENVS_CACHE", str(tmp_path / "cache"))
-    for name in ("AGENTENVS_SAMPLE", "AGENTENVS_OFFLINE"):
+    for name in ("AGENTENVS_SAMPLE", "AGENTENVS_OFFLINE", "AGENTENVS_DATA"):
         monkeypatch.delenv(name, raising=False)
     return Sample(source, wheel, tmp_path / "cache")
 
@@ -174,6 +174,6 @@ def plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plain:
     )
     monkeypatch.setitem(manifest.SOURCES, "plain", source)
     monkeypatch.setenv("AGENTENVS_CACHE", str(tmp_path / "cache"))
-    for name in ("AGENTENVS_PLAIN", "AGENTENVS_OFFLINE"):
+    for name in ("AGENTENVS_PLAIN", "AGENTENVS_OFFLINE", "AGENTENVS_DATA"):
         monkeypatch.delenv(name, raising=False)
     return Plain(source, tmp_path / "cache")

@@ -51,6 +51,22 @@ def test_an_installed_wheel_on_the_path_is_used(
     assert (tree.origin, tree.path) == ("installed", sample.wheel)
 
 
+def test_the_folder_of_official_files_serves(
+    sample: Any, no_network: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTENVS_DATA", str(tmp_path / "data"))
+    with pytest.raises(SourceMissing, match="agentenvs data import sample PATH"):
+        sources.open_source("sample")
+    folder = Path(sample.unpack(tmp_path / "data" / "sample"))
+    tree = sources.open_source("sample")
+    assert (tree.origin, tree.path, tree.notes) == ("env", folder, ())
+    (folder / "sample_data" / "text.txt").write_bytes(b"newer")
+    with pytest.raises(SourceMissing, match="Passed over AGENTENVS_DATA: "):
+        sources.open_source("sample")
+    sources.import_("sample", sample.wheel)
+    assert sources.open_source("sample").origin == "cache"
+
+
 def test_another_installed_version_is_passed_over_and_noted(
     sample: Any, installed: Path, no_network: None
 ) -> None:
