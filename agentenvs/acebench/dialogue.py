@@ -22,7 +22,7 @@ from agentenvs.acebench.records import Task
 from agentenvs.acebench.replies import Decoding, read_reply
 from agentenvs.acebench.slots import words
 from agentenvs.acebench.tasks import initial_state, task_ids, turns_of
-from agentenvs.acebench.users import User, as_user, user_messages
+from agentenvs.acebench.users import User, as_user, check_user, user_messages
 from agentenvs.core import MAX_ACTION, MAX_OBSERVATION, Message, Rules
 from agentenvs.errors import BadAction, BadArgument, UnknownName, did_you_mean
 from agentenvs.spaces import UnicodeText
@@ -323,6 +323,8 @@ class OneSide(gymnasium.Env[str, str]):
             raise BadArgument(f"Expected `side` to be {AGENT!r} or {USER!r}, got {side!r}.")
         if side == USER and not callable(other):
             raise BadArgument(f"Expected a function that plays the agent, got {other!r:.80}.")
+        if side == AGENT:
+            check_user(other)
         self.dialogue = dialogue
         self.other = other
         self.side = side

@@ -22,7 +22,7 @@ from agentenvs.acebench.tasks import (
     task_ids,
     turns_of,
 )
-from agentenvs.acebench.users import User, as_user
+from agentenvs.acebench.users import User, as_user, check_user
 from agentenvs.actions import canonical
 from agentenvs.core import Message, Rules, TextEnv, Tool, ToolCall, Transition
 from agentenvs.errors import BadArgument
@@ -160,8 +160,7 @@ class ACEBenchEnv(TextEnv):
             reward=reward,
             render_mode=render_mode,
         )
-        if isinstance(user, str) and user != "scripted":
-            raise BadArgument(f"Expected `user` to be 'scripted' or no text, got {user!r:.80}.")
+        check_user(user)
         self.user = user
         self.decoding: Decoding = decoding
         self.dialogue: Dialogue = dialogue

@@ -23,6 +23,7 @@ __all__ = [
     "ScriptedUser",
     "User",
     "as_user",
+    "check_user",
     "user_messages",
 ]
 
@@ -264,18 +265,31 @@ def as_user(spec: Any, task: Task, seed: int = 0) -> User:
         BadArgument: `spec` is nothing of these.
         UnknownName: there is no script for this task.
     """
-    if spec == "scripted":
+    check_user(spec)
+    if isinstance(spec, str):
         return ScriptedUser(task, seed)
-    if isinstance(spec, User) and not isinstance(spec, type):
-        return spec.copy()
-    if callable(spec):
-        return CallableUser(spec)
+    if _is_user(spec):
+        return spec.copy()  # type: ignore[no-any-return]
+    return CallableUser(spec) if callable(spec) else ReplayUser(spec)
+
+
+def check_user(spec: Any) -> None:
+    """Refuse what `as_user` would refuse in every task.
+
+    Raises:
+        BadArgument: `spec` cannot play the user.
+    """
     if isinstance(spec, list | tuple):
-        return ReplayUser(spec)
-    raise BadArgument(
-        "Expected `user` to be 'scripted', a function from messages to words, or a list of "
-        f"recorded turns, got {spec!r:.80}."
-    )
+        ReplayUser(spec)
+    elif not (_is_user(spec) or callable(spec) or spec == "scripted"):
+        raise BadArgument(
+            "Expected `user` to be 'scripted', a function from messages to words, a list of "
+            f"recorded turns, or an object with `speak` and `copy`, got {spec!r:.80}."
+        )
+
+
+def _is_user(spec: Any) -> bool:
+    return isinstance(spec, User) and not isinstance(spec, type)
 
 
 def user_messages(talk: Conversation) -> list[Message]:

@@ -16,6 +16,8 @@ import pytest
 
 from agentenvs.acebench import mini
 from agentenvs.acebench.conversation import END, Conversation
+from agentenvs.acebench.dialogue import DialogueEnv, OneSide
+from agentenvs.acebench.env import ACEBenchEnv
 from agentenvs.acebench.goals import count_of, days_of
 from agentenvs.acebench.hearing import hear
 from agentenvs.acebench.records import Records
@@ -342,6 +344,14 @@ def test_nothing_else_plays_a_user(spec: Any) -> None:
         return
     with pytest.raises(BadArgument, match="user"):
         as_user(spec, task)
+
+
+@pytest.mark.parametrize("spec", ["model", 3, None, ["one", 2]])
+def test_who_cannot_play_a_user_is_refused_before_an_episode(spec: Any) -> None:
+    with pytest.raises(BadArgument):
+        ACEBenchEnv(tasks="mini", user=spec)
+    with pytest.raises(BadArgument):
+        OneSide(DialogueEnv(tasks="mini"), spec)
 
 
 def test_a_user_of_ones_own_is_copied() -> None:
