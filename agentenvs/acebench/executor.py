@@ -9,14 +9,13 @@ from typing import Any, Literal, NamedTuple
 
 from agentenvs.acebench.reading import checked, read_message, settled
 from agentenvs.acebench.worlds import CallError, NoSuchFunction, World
-from agentenvs.core import ToolCall
+from agentenvs.core import Rules, ToolCall
 from agentenvs.errors import BadArgument
 from agentenvs.syntax import CallNode, UnreadableCall, parse_call_list
 
 __all__ = ["NOT_A_CALL", "Executor", "Reply"]
 
 Mode = Literal["multi_step", "multi_turn"]
-Rules = Literal["official", "fixed"]
 
 #: the original's answer to a message of `multi_step` that is not a list of calls
 NOT_A_CALL = "Please do not ask me any questions, use the known conditions to solve the problem"
