@@ -191,6 +191,10 @@ class Outcomes:
         order = np.array([place[name] for name in ids], dtype=np.intp)
         return Counts(ids, c[order].astype(np.int64), n[order].astype(np.int64))
 
+    def shares(self) -> dict[str, float]:
+        """Return which share of each task's rollouts succeeded, in the order of `task_ids`."""
+        return {name: sum(flags) / len(flags) for name, flags in self.pass_flags().items()}
+
     def pass_flags(self) -> dict[str, list[bool]]:
         """Return each task's successes in the order of its rollouts."""
         flags: dict[str, list[bool]] = {name: [] for name in self.task_ids}

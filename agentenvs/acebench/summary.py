@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from agentenvs.acebench.overlay import overlay
 from agentenvs.acebench.records import (
     AGENT,
     CATEGORIES,
@@ -15,6 +14,8 @@ from agentenvs.acebench.records import (
     SPECIAL,
     split_id,
 )
+from agentenvs.acebench.tasks import unsolvable
+from agentenvs.core import Rules
 from agentenvs.errors import BadArgument, UnknownName
 
 __all__ = ["WEIGHTS", "Accuracy", "Summary", "summarize", "summarize_solvable"]
@@ -67,14 +68,16 @@ def summarize(
     """Return the official summary for each language in the outcomes.
 
     Args:
-        outcomes: by `Task.name` or `Task.unit`: whether it passed, or the share of attempts
-            that did. Dialogues may be given by turn, then as booleans: one passes where all
-            its turns do, and all of them must be there.
-        without: units to leave out, for example `overlay().units()`.
+        outcomes: by `Task.name` or `Task.unit` of official tasks: whether it passed, or the
+            share of attempts that did, as `shares()` of a run's outcomes has them. Dialogues
+            may be given by turn, then as booleans: one passes where all its turns do, and all
+            of them must be there.
+        without: units to leave out, for example `unsolvable(rules)`.
 
     Raises:
-        UnknownName: a name that is no task's.
-        BadArgument: an outcome that is no boolean, or no share where that is allowed.
+        UnknownName: a name that is no official task's.
+        BadArgument: no mapping, or an outcome that is no boolean, or no share where that is
+            allowed.
     """
     units = _units(outcomes)
     scores: dict[str, dict[str, list[float]]] = {}
@@ -86,12 +89,24 @@ def summarize(
     return {lang: _summary(scores[lang]) for lang in LANGS if lang in scores}
 
 
-def summarize_solvable(outcomes: Mapping[str, bool | float]) -> dict[str, Summary]:
-    """Return the summary without what holds a task tagged as unsolvable."""
-    return summarize(outcomes, overlay().units())
+def summarize_solvable(
+    outcomes: Mapping[str, bool | float], rules: Rules = "official"
+) -> dict[str, Summary]:
+    """Return the summary without the tasks that no agent can solve (see `unsolvable`).
+
+    Args:
+        outcomes: as in `summarize`.
+        rules: those that the outcomes were judged by.
+    """
+    return summarize(outcomes, unsolvable(rules))
 
 
 def _units(outcomes: Mapping[str, bool | float]) -> dict[str, float]:
+    if not isinstance(outcomes, Mapping):
+        raise BadArgument(
+            "Expected `outcomes` to be a mapping from tasks to booleans or shares (of a run: "
+            f"`outcomes.shares()`), got {type(outcomes)}."
+        )
     units: dict[str, float] = {}
     by_turn: dict[str, bool] = {}
     for name, value in outcomes.items():

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from agentenvs.acebench.overlay import overlay
 from agentenvs.acebench.records import AGENT, CATEGORIES, DIALOGUES, NORMAL, SPECIAL, Records
 from agentenvs.acebench.summary import WEIGHTS, summarize, summarize_solvable
+from agentenvs.acebench.tasks import unsolvable
+from agentenvs.core import Rules
 from agentenvs.errors import BadArgument, UnknownName
 
 
@@ -47,9 +48,10 @@ def test_shares_and_languages() -> None:
     assert found["en"].categories["agent_multi_step"].share == 0.5
 
 
-def test_without_tagged_tasks(records: Records) -> None:
-    outcomes = {task: task not in overlay().unsolvable for task in records}
-    everything, solvable = summarize(outcomes), summarize_solvable(outcomes)
+@pytest.mark.parametrize("rules", ["official", "fixed"])
+def test_without_what_cannot_be_solved(records: Records, rules: Rules) -> None:
+    outcomes = {task.name: task.unit not in unsolvable(rules) for task in records.values()}
+    everything, solvable = summarize(outcomes), summarize_solvable(outcomes, rules)
     for lang in ("en", "zh"):
         assert everything[lang].overall < solvable[lang].overall  # type: ignore[operator]
         assert solvable[lang].overall == pytest.approx(1.0001)
@@ -58,7 +60,13 @@ def test_without_tagged_tasks(records: Records) -> None:
         for lang in ("en", "zh")
         for category in CATEGORIES
     )
-    assert left_out == len(overlay().units())
+    assert left_out == len(unsolvable(rules))
+
+
+@pytest.mark.parametrize("bad", [[("en/agent_multi_step_0", True)], "runs/base", None])
+def test_outcomes_are_a_mapping(bad: object) -> None:
+    with pytest.raises(BadArgument, match=r"mapping .* `outcomes.shares\(\)`"):
+        summarize(bad)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("bad", [2, -0.1, "yes", None])

@@ -75,6 +75,11 @@ def test_tasks_come_in_the_order_of_the_settings() -> None:
     assert list(outcomes.pass_flags()) == ["a", "b"]
 
 
+def test_shares_by_task() -> None:
+    rows = [*ROWS, {**ROWS[0], "task_id": "c", "success": True}]
+    assert list(Outcomes(rows).shares().items()) == [("b", 0.5), ("a", 0.5), ("c", 1.0)]
+
+
 def test_flags_are_in_the_order_of_rollouts() -> None:
     assert Outcomes(ROWS).pass_flags() == {"b": [True, False], "a": [True, False]}
 
