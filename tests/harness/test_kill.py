@@ -22,7 +22,7 @@ from agentenvs.harness.policies import RandomPolicy
 
 class Slow(RandomPolicy):
     async def generate(self, request):
-        await asyncio.sleep(0.002)
+        await asyncio.sleep(0.01)
         return await super().generate(request)
 
 ledger = runpy.run_path(sys.argv[1])
