@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from agentenvs.acebench.records import Lang, Task, split_id
+from agentenvs.acebench.records import Lang, Task, task_of
 from agentenvs.errors import SourceMismatch, UnknownName
 
 __all__ = ["SHELF", "tasks", "version", "world"]
@@ -84,23 +84,8 @@ def _task(row: Mapping[str, Any], answer: Mapping[str, Any], functions: Mapping[
     try:
         if row["id"] != answer["id"]:
             raise SourceMismatch(f"Expected the reference of {row['id']!r}, got {answer['id']!r}.")
-        category, number, turn = split_id(row["id"])
-        described = functions[row["lang"]]
-        return Task(
-            id=row["id"],
-            lang=row["lang"],
-            category=category,
-            number=number,
-            turn=turn,
-            question=row["question"],
-            functions=tuple({"name": name, **described[name]} for name in row["function"]),
-            time=row.get("time", ""),
-            profile=row.get("profile", ""),
-            initial_config=row.get("initial_config", {}),
-            involved_classes=tuple(row.get("involved_classes", ())),
-            answer=answer["ground_truth"],
-            milestones=answer.get("mile_stone", ()),
-            shelf=SHELF,
-        )
+        lang = row["lang"]
+        offered = [{"name": name, **functions[lang][name]} for name in row["function"]]
     except KeyError as missing:
         raise SourceMismatch(f"Expected {missing} in the bundled task {row.get('id')!r}.") from None
+    return task_of({**row, "function": offered}, answer, lang, SHELF)

@@ -27,6 +27,7 @@ __all__ = [
     "Task",
     "read_folder",
     "split_id",
+    "task_of",
 ]
 
 Lang = Literal["en", "zh"]
@@ -146,7 +147,7 @@ class Records(Shared, Mapping[str, Task]):
             answers = self._rows(f"data_{lang}/possible_answer/{name}")
             if [row["id"] for row in rows] != [answer["id"] for answer in answers]:
                 raise SourceMismatch(f"Expected as many references as tasks in data_{lang}/{name}.")
-            tasks = (_task(row, ref, lang) for row, ref in zip(rows, answers, strict=True))
+            tasks = (task_of(row, ref, lang) for row, ref in zip(rows, answers, strict=True))
             self._files[key] = MappingProxyType({task.id: task for task in tasks})
         return self._files[key]
 
@@ -193,7 +194,14 @@ class Records(Shared, Mapping[str, Task]):
         return sum(len(self.category(lang, category)) for lang in LANGS for category in CATEGORIES)
 
 
-def _task(row: Mapping[str, Any], reference: Mapping[str, Any], lang: Lang) -> Task:
+def task_of(
+    row: Mapping[str, Any], reference: Mapping[str, Any], lang: Lang, shelf: str = ""
+) -> Task:
+    """Return a task from its record and its reference, both as they stand in the files.
+
+    Raises:
+        SourceMismatch: one of them lacks an entry.
+    """
     category, number, turn = split_id(row["id"])
     try:
         return Task(
@@ -210,6 +218,7 @@ def _task(row: Mapping[str, Any], reference: Mapping[str, Any], lang: Lang) -> T
             involved_classes=tuple(row.get("involved_classes", ())),
             answer=reference["ground_truth"],
             milestones=reference.get("mile_stone", ()),
+            shelf=shelf,
         )
     except KeyError as missing:
         raise SourceMismatch(f"Expected {missing} in the record {row['id']!r}.") from None
