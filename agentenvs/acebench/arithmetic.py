@@ -51,7 +51,7 @@ def compute(node: ast.expr) -> Any:
 
     Raises:
         UnreadableCall: a name, a call or anything else that is no literal; a result of more
-            than 4,000 digits or 100,000 items; what Python itself refuses.
+            than 4,000 digits or 1,000 characters or items; what Python itself refuses.
     """
     try:
         return _value(node)

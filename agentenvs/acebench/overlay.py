@@ -74,10 +74,6 @@ class Overlay(Shared):
     corrected: Mapping[str, Correction]
     unreachable: frozenset[str]
 
-    def units(self) -> frozenset[str]:
-        """Return what is scored (see `Task.unit`) of which some task is unsolvable."""
-        return frozenset(_unit(name) for name in self.unsolvable)
-
     def references(self, task: Task, initial: Callable[[], Mapping[str, Any]]) -> list[Any]:
         """Return the references of a task under `rules="fixed"`: any one of them will do.
 
@@ -93,11 +89,6 @@ class Overlay(Shared):
             return references
         mended = [edited(one, correction.edits, initial) for one in references]
         return mended + references if correction.keep else mended
-
-
-def _unit(name: str) -> str:
-    parts = name.rsplit("_", 2)
-    return "_".join(parts[:2]) if parts[1].isdigit() else name
 
 
 @lru_cache(1)

@@ -10,6 +10,7 @@ import pytest
 
 from agentenvs.acebench.overlay import KINDS, edited, overlay
 from agentenvs.acebench.records import LANGS, Records, Task
+from agentenvs.acebench.tasks import unsolvable
 from agentenvs.errors import BadArgument, SourceMismatch
 
 
@@ -53,7 +54,8 @@ def test_how_many_tags_there_are() -> None:
     }
     assert len(overlay().corrected) == 18
     assert len(overlay().unreachable) == 37
-    assert len(overlay().units()) == 75
+    assert len(unsolvable("fixed")) == 75
+    assert len(unsolvable("official")) == 108
 
 
 def test_every_entry_has_a_reason_and_a_task(records: Records) -> None:
