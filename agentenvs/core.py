@@ -137,6 +137,8 @@ class TextEnv(gymnasium.Env[str, str]):
     }
     #: keyword arguments that select the benchmark's own decoding of a reply
     own_decoding: ClassVar[Mapping[str, Any]] = {}
+    #: keyword arguments that only word the benchmark's own prompt
+    own_prompt: ClassVar[tuple[str, ...]] = ()
     #: what `reset(options=...)` may name
     known_options: ClassVar[tuple[str, ...]] = ("task",)
 

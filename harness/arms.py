@@ -15,7 +15,7 @@ from gymnasium.envs.registration import load_env_creator
 
 from agentenvs import registry
 from agentenvs.errors import BadArgument, UnknownName, did_you_mean
-from agentenvs.harness.prompts import Prompt, prompt
+from agentenvs.harness.prompts import Light, Prompt, prompt
 
 __all__ = ["HARNESSES", "PARSERS", "Arm", "arm"]
 
@@ -149,6 +149,12 @@ def arm(
     kwargs = dict(env_kwargs or {})
     if "task" in kwargs or "tasks" in kwargs:
         raise BadArgument("Give the tasks as `tasks`, not within `env_kwargs`.")
+    for key in getattr(creator, "own_prompt", ()):
+        if kwargs.get(key) and isinstance(shown, Light):
+            raise BadArgument(
+                f"`{key}` words the benchmark's own prompt, which the prompt 'light' does not "
+                "show; use prompt='none' with it, as harness='none' does."
+            )
     own = getattr(creator, "own_decoding", {})
     if reading in ("relaxed", "strict"):
         for key, value in own.items():

@@ -124,6 +124,7 @@ class ACEBenchEnv(TextEnv):
     """
 
     own_decoding: ClassVar[Mapping[str, Any]] = {"decoding": "official"}
+    own_prompt: ClassVar[tuple[str, ...]] = ("prompts",)
     known_options: ClassVar[tuple[str, ...]] = ("task", "user_seed")
 
     def __init__(

@@ -158,14 +158,31 @@ def test_the_light_prompt_shows_a_transcript_by_role() -> None:
     assert set(roles) <= {"system", "user", "assistant", "tool"}
 
 
-def test_settings_record_own_prompts(tmp_path: Path) -> None:
+def test_own_prompts_are_shown_and_recorded(tmp_path: Path) -> None:
     prompts = {"normal_atom_bool": "Call! {functions}"}
-    arguments: dict[str, Any] = {"tasks": ["mini/normal_atom_bool_0"], "out": tmp_path / "run"}
-    run(ID, player(golden), env_kwargs={"prompts": prompts}, **arguments)
+    arguments: dict[str, Any] = {
+        "tasks": ["mini/normal_atom_bool_0"],
+        "prompt": "none",
+        "out": tmp_path / "run",
+    }
+    seen: list[Request] = []
+
+    def policy(request: Request) -> str:
+        seen.append(request)
+        return golden(request)
+
+    run(ID, player(policy), env_kwargs={"prompts": prompts}, n=1, **arguments)
+    assert [str(one.messages).count("Call! [{") for one in seen] == [1]
     kept = json.loads((tmp_path / "run" / "run.json").read_text())
     assert prompts == _found(kept, "prompts")
     with pytest.raises(agentenvs.errors.SettingsDiffer, match="prompts"):
-        run(ID, player(golden), env_kwargs={"prompts": {}}, **arguments)
+        run(ID, player(golden), env_kwargs={"prompts": {}}, n=1, **arguments)
+
+
+def test_own_prompts_that_nobody_would_see_are_refused() -> None:
+    prompts = {"normal_atom_bool": "Call! {functions}"}
+    with pytest.raises(agentenvs.errors.BadArgument, match="prompt='none'"):
+        run(ID, player(golden), tasks="mini", env_kwargs={"prompts": prompts})
 
 
 def _found(value: Any, key: str) -> Any:
