@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 from agentenvs.sources._source import NeededFile, Source
 
@@ -35,6 +35,17 @@ _MOST_NAMES = 50_000
 _MOST_SMALL = 2_000_000
 _MOST_KEPT = 256_000_000
 _MOST_IN_ALL = 1_000_000_000
+#: types of tar headers that describe the entry after them, and the most bytes of one
+_AHEAD = frozenset(
+    {
+        tarfile.XHDTYPE,
+        tarfile.XGLTYPE,
+        tarfile.SOLARIS_XHDTYPE,
+        tarfile.GNUTYPE_LONGNAME,
+        tarfile.GNUTYPE_LONGLINK,
+    }
+)
+_MOST_HEADER = 1_000_000
 
 
 class DiffersError(Exception):
@@ -204,7 +215,26 @@ class _Zip(_Archive):
         info = self._archive.getinfo(entry)
         if info.compress_type not in _PLAIN:
             raise DiffersError(f"{path}: expected stored or deflated, got {info.compress_type}")
-        return self._archive.read(info)
+        with self._archive.open(info) as stream:
+            # Bounded: read whole, an entry can unpack to far more than the size it states.
+            return stream.read(info.file_size + 1)
+
+
+class _Entry(tarfile.TarInfo):
+    """An entry of a tar archive; a header in front of another one may not be large."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """Read a header.
+
+        Raises:
+            ValueError: it announces a long name or attributes beyond what they take.
+        """
+        entry = super().frombuf(buf, encoding, errors)
+        # tarfile takes these into memory before it hands an entry over.
+        if entry.type in _AHEAD and entry.size > _MOST_HEADER:
+            raise ValueError("a header in it is larger than it should be")
+        return entry
 
 
 class _Tarball(_Archive):
@@ -215,7 +245,7 @@ class _Tarball(_Archive):
         sizes: dict[str, int] = {}
         largest = max((file.size for file in source.files), default=0)
         total = kept = 0
-        with tarfile.open(path, "r|*") as archive:
+        with tarfile.open(path, "r|*", tarinfo=_Entry) as archive:
             for entry in archive:
                 total += entry.size + 512
                 if len(sizes) >= _MOST_NAMES or total > _MOST_IN_ALL:

@@ -1,10 +1,12 @@
 """Archives that hosts pack anew: fetched from loopback, imported in every form, files pinned."""
 
+import gzip
 import hashlib
 import io
 import json
 import tarfile
 import threading
+import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -404,6 +406,36 @@ def test_an_archive_with_too_much_in_it_is_refused(
     monkeypatch.setattr(containers, "_MOST_IN_ALL", 1_000)
     with pytest.raises(SourceMismatch, match="more in it than there should be"):
         sources.import_("shelf", tmp_path / "copy")
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_a_header_that_unpacks_to_much_is_refused_unread(
+    shelf: Shelf, tmp_path: Path, kind: bytes
+) -> None:
+    header = tarfile.TarInfo("header")
+    header.type, header.size = kind, 4_000_000_000
+    (tmp_path / "copy").write_bytes(gzip.compress(header.tobuf() + bytes(2_000_000)))
+    with pytest.raises(SourceMismatch, match="a header in it is larger than it should be"):
+        sources.import_("shelf", tmp_path / "copy")
+
+
+def test_an_entry_that_unpacks_to_more_than_it_states_is_not_unpacked(
+    shelf: Shelf, tmp_path: Path
+) -> None:
+    target = tmp_path / "copy.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in FILES.items():
+            archive.writestr(name, content)
+        archive.writestr("world.json", bytes(50_000_000))
+    said, stated = (number.to_bytes(4, "little") for number in (50_000_000, 20))
+    target.write_bytes(target.read_bytes().replace(said, stated))
+    with containers.opened(target, shelf.source) as place:
+        tracemalloc.start()
+        try:
+            assert place.read("world.json", 1_000) in (None, bytes(20))
+            assert tracemalloc.get_traced_memory()[1] < 5_000_000
+        finally:
+            tracemalloc.stop()
 
 
 def test_a_damaged_copy_in_the_cache_is_said_and_replaced(shelf: Shelf) -> None:
