@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agentenvs.core import Message
-from agentenvs.harness.exchange import Request, Sampling, Where
+from agentenvs.harness.exchange import Completion, Request, Sampling, Where
 from agentenvs.harness.policies.base import Policy
 from agentenvs.harness.seeds import nth
 
@@ -87,7 +87,10 @@ class PolicyUser:
     async def answer(self, messages: Sequence[Message]) -> None:
         """Fetch the user's next words from the policy."""
         asked = tuple(messages)
-        completion = await self.policy.generate(self._request(asked))
+        completion: object = await self.policy.generate(self._request(asked))
+        if not isinstance(completion, Completion) or not isinstance(completion.text, str):
+            shown = f"{completion!r:.80}"
+            raise TypeError(f"expected a Completion whose `text` is a str, got {shown}")
         text = completion.text
         for stop in _STOP:
             text = text.partition(stop)[0]

@@ -167,6 +167,16 @@ def test_a_failing_user_is_a_failure_of_the_policy() -> None:
         run(ENV, words, tasks=TASKS[:1], user=Broken())
 
 
+@pytest.mark.parametrize("answer", ["words", Completion(None), None])  # type: ignore[arg-type]
+def test_a_user_that_gives_no_completion_is_told_so(answer: Any) -> None:
+    class Odd(Partner):
+        async def generate(self, request: Request) -> Completion:
+            return answer  # type: ignore[no-any-return]
+
+    with pytest.raises(PolicyError, match=r"The user failed in task .*expected a Completion"):
+        run(ENV, words, tasks=TASKS[:1], user=Odd())
+
+
 def test_a_conversation_too_long_for_the_user_ends() -> None:
     class Full(Partner):
         async def generate(self, request: Request) -> Completion:
