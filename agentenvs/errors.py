@@ -93,6 +93,8 @@ def did_you_mean(
 ) -> str:
     """Return a hint for an unknown name: the closest known one, or the known ones.
 
+    Case does not count, and of names equally close the first is meant.
+
     Args:
         name: what was asked for.
         known: the names that exist.
@@ -103,9 +105,17 @@ def did_you_mean(
         A sentence that starts with a space, or "" where nothing is known.
     """
     names = list(known)
-    close = difflib.get_close_matches(str(name), names[:5000], n=1, cutoff=0.6)
+    wanted = str(name).casefold()
+    folded: dict[str, str] = {}
+    for one in names[:5000]:
+        folded.setdefault(one.casefold(), one)
+    close = set(difflib.get_close_matches(wanted, folded, n=3, cutoff=0.6))
     if close:
-        return f" Did you mean {close[0]!r}?"
+        nearest = max(
+            filter(close.__contains__, folded),
+            key=lambda one: difflib.SequenceMatcher(None, one, wanted).ratio(),
+        )
+        return f" Did you mean {folded[nearest]!r}?"
     if not names:
         return ""
     count = len(names) if total is None else total

@@ -28,6 +28,8 @@ def test_unknown_name_prints_without_quotes() -> None:
 
 def test_hints() -> None:
     assert did_you_mean("bass", ["base", "mini"]) == " Did you mean 'base'?"
+    assert did_you_mean("ACEBENCH", ["ACEBench", "bfcl"]) == " Did you mean 'ACEBench'?"
+    assert did_you_mean("x_1", ["en/x_1", "zh/x_1", "en/x_12"]) == " Did you mean 'en/x_1'?"
     assert did_you_mean("zzz", ["base", "mini"]) == " Known: 'base', 'mini'."
     assert did_you_mean("zzz", []) == ""
     assert did_you_mean("zzz", map(str, range(20))).endswith("'7', ... (20 in all).")
