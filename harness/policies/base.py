@@ -109,7 +109,8 @@ def _made(spec: str | Policy | Callable[..., Any], settings: Mapping[str, Any]) 
         )
     kind, _, rest = spec.partition(":")
     if kind not in POLICIES:
-        raise UnknownName(f"There is no policy {spec!r}.{did_you_mean(kind, POLICIES)}")
+        own = " A function of yours is 'callable:FILE.py:FUNCTION'." if rest else ""
+        raise UnknownName(f"There is no policy {spec!r}.{did_you_mean(kind, POLICIES)}{own}")
     module_name, function, _ = POLICIES[kind]
     policy: Policy = getattr(importlib.import_module(module_name), function)(rest, **settings)
     return policy

@@ -63,6 +63,11 @@ def test_list_prints_task_ids_alone(capsys: pytest.CaptureFixture[str]) -> None:
         (["run", "BFCLv4", "--policy", "scripted:narow"], 2, "narrow"),
         (["run", "BFCLv4", "--tasks", "mini", "--policy", "wizard"], 2, "no policy 'wizard'"),
         (
+            ["run", "BFCLv4", "--tasks", "mini", "--policy", "my:f"],
+            2,
+            "'callable:FILE.py:FUNCTION'",
+        ),
+        (
             ["run", "BFCLv4", "--tasks", "mini", "--policy", "random", "--examples", "9"],
             2,
             "0 to 4",
