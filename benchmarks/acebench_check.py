@@ -11,6 +11,7 @@ measured of the original, one core, on another machine.
 from __future__ import annotations
 
 import argparse
+import os
 import ast
 import copy
 import time
@@ -111,7 +112,13 @@ def parse_only(job: Job) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", help="the folder with data_en and data_zh")
+    data = os.environ.get("AGENTENVS_DATA")
+    parser.add_argument(
+        "folder",
+        nargs=None if data is None else "?",
+        default=data and os.path.join(data, "acebench"),
+        help="the folder with data_en and data_zh; default acebench within AGENTENVS_DATA",
+    )
     parser.add_argument("--seconds", type=float, default=1.0, help="CPU-seconds a figure")
     options = parser.parse_args()
     records = read_folder(options.folder)
