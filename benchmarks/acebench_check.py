@@ -11,9 +11,9 @@ measured of the original, one core, on another machine.
 from __future__ import annotations
 
 import argparse
-import os
 import ast
 import copy
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
