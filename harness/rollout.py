@@ -113,8 +113,9 @@ async def run_async(
         transcripts: whether the folder keeps what was said.
         policy_kwargs: arguments for building the policy.
         user: who plays the user, in environments with a `user`: "scripted" or a list of
-            recorded turns, or a policy (a spec, a `Policy`, or a function from the messages as
-            the user sees them to its words, which runs in a thread). A policy's requests are
+            recorded turns, or a policy (a spec, a `Policy`, or a function, given or named by a
+            spec, from the messages as the user sees them to its words, which runs in a
+            thread). A policy's requests are
             awaited like the agent's and hold up no other rollout; each rollout's user has seeds
             of its own. Default: what the environment takes by itself.
         user_sampling: how a policy's words as a user are drawn; default greedy, 256 tokens.
@@ -231,7 +232,8 @@ def _partner(
     if not by_policy:
         return None, {**kwargs, "user": user}
     settings = dict(building or {})
-    if callable(user) and not isinstance(user, Policy):
+    named = isinstance(user, str) and user.startswith("callable:")
+    if named or (callable(user) and not isinstance(user, Policy)):
         # A function may block; in a thread it holds up nobody else.
         settings = {"form": "chat", "threads": _USER_THREADS, **settings}
     played = PolicyUser(make_policy(user, **settings), sampling or _USER_SAMPLING)

@@ -83,6 +83,25 @@ def test_a_function_that_blocks_does_not_block_the_loop() -> None:
     assert threading.get_ident() not in threads
 
 
+def test_a_function_named_by_a_spec_is_asked_as_one_that_is_given(tmp_path: Path) -> None:
+    place = tmp_path / "mine.py"
+    place.write_text(
+        "import threading\n\n\ndef user(messages):\n"
+        "    roles = ' '.join(message['role'] for message in messages)\n"
+        "    return f'{roles} {threading.current_thread() is threading.main_thread()}'\n"
+    )
+    said = []
+
+    def policy(request: Request) -> str:
+        assert request.messages is not None
+        said.append(request.messages[-1]["content"])
+        return END
+
+    actor = CallablePolicy(policy, form="chat", request=True)
+    run(ENV, actor, tasks=TASKS[:1], n=1, user=f"callable:{place}:user")
+    assert said[0] == "system user False"
+
+
 def test_the_user_sees_words_alone_with_roles_flipped_and_no_tools() -> None:
     partner = Partner()
 
