@@ -39,7 +39,7 @@ class Conversation:
     `agent_multi_turn` the user opens; words of the agent go to the user, calls to execution,
     after which it is the agent's turn again. The phrase `END` in a message ends the episode,
     the first message of each side apart, and so does the limit of messages; what is left then
-    is judged. A call that the limit leaves no room to answer is not carried out.
+    is judged. A call that reaches the limit is carried out, as in the original, and is answered.
 
         >>> talk = Conversation(task, records.world(task.lang))    # doctest: +SKIP
         >>> talk.user("I want to send a message.")                 # doctest: +SKIP
@@ -137,23 +137,24 @@ class Conversation:
                 stands for them in what is recorded.
 
         Returns:
-            What came of it: words (`Reply.to_user`) wait for the user's answer. None where the
-            episode ended with the message, which is not carried out then.
+            What came of it: words (`Reply.to_user`) wait for the user's answer, if the episode
+            goes on. None where the message ended the episode by the phrase.
 
         Raises:
             AgentEnvsError: it is not the agent's turn.
         """
         self._check_turn("agent")
         opening = all(said.who != "agent" for said in self.messages)
-        if not self._say("agent", text, opening):
+        goes_on = self._say("agent", text, opening)
+        if self.ended == "agent":
             return None
         executor = self.executor
         reply = executor.run(text) if calls is None else executor.carry_out(calls)
-        if reply.to_user:
-            self.turn = "user"
-        else:
+        if not reply.to_user:
             self.process.append(text)
             self._say("execution", reply.text, True)
+        elif goes_on:
+            self.turn = "user"
         return reply
 
     def verdict(self) -> Verdict:

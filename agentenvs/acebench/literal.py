@@ -68,11 +68,18 @@ def decode(text: str | None) -> list[Call]:
     return decode_by_tree(text) if calls is None else calls
 
 
-def decode_by_tree(text: str) -> list[Call]:
-    """Return what `decode` does, always by way of a syntax tree."""
+def decode_by_tree(text: str, *, lone: bool = False) -> list[Call]:
+    """Return what `decode` does, always by way of a syntax tree.
+
+    Args:
+        text: as there.
+        lone: take a call without a list around it as well.
+    """
     if sum(map(text.count, "[({")) > MAX_BRACKETS:
         raise UnreadableCall(f"more than {MAX_BRACKETS} opening brackets")
     body = parse_expression(text)
+    if lone and isinstance(body, ast.Call):
+        return [_call(body)]
     if not isinstance(body, ast.List | ast.Tuple):
         raise UnreadableCall(f"a {type(body).__name__} where a list of calls was expected")
     if len(body.elts) > MAX_CALLS:

@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any
 
-from agentenvs.acebench.literal import Call, decode
+from agentenvs.acebench.literal import Call, decode_by_tree
 from agentenvs.syntax import UnreadableCall
 
 __all__ = ["checked", "read_message", "settled"]
@@ -55,8 +55,9 @@ def read_message(text: str) -> list[Call]:
         return plain
     if inner.lstrip("\r\n")[:1].isspace():
         raise UnreadableCall("not Python syntax: unexpected indent")
-    # with a comma at the end, one call reads as a tuple of one
-    calls = decode(inner if inner.rstrip().endswith(",") else f"{inner},")
+    calls = decode_by_tree(inner, lone=True)
+    if not calls:
+        raise UnreadableCall("an empty list of calls")
     for call in calls:
         for value in call.arguments.values():
             _check_nested(value)

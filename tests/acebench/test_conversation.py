@@ -99,15 +99,25 @@ def test_the_phrase_does_not_end_it_in_a_first_message(tiny: Tiny) -> None:
     assert lone.agent(END) is None
 
 
-def test_the_limit_counts_every_message_and_leaves_a_last_call_undone(tiny: Tiny) -> None:
+def test_the_limit_counts_every_message_and_a_last_call_is_carried_out(tiny: Tiny) -> None:
     talk = start(tiny, max_messages=4)
     talk.user("Hello.")
     talk.agent(WIFI)
-    before = talk.world.scored()
-    assert talk.agent("[delete_message(message_id=1)]") is None
-    assert (talk.ended, talk.truncated, len(talk.messages)) == ("limit", True, 4)
-    assert talk.world.scored() == before
-    assert talk.verdict().final_state
+    reply = talk.agent("[delete_message(message_id=1)]")
+    assert reply is not None
+    assert (talk.ended, talk.truncated, talk.turn) == ("limit", True, "")
+    assert talk.messages[-1] == ("execution", reply.text)
+    assert talk.process == [WIFI, "[delete_message(message_id=1)]"]
+    assert "1" not in talk.world.scored()[1]["MessageApi"]["inbox"]
+
+
+def test_last_words_at_the_limit_are_not_answered(tiny: Tiny) -> None:
+    talk = start(tiny, max_messages=2)
+    talk.user("Hello.")
+    reply = talk.agent("What else?")
+    assert reply is not None
+    assert reply.to_user
+    assert (talk.ended, talk.turn, len(talk.messages)) == ("limit", "", 2)
 
 
 def test_alone_an_agent_has_half_of_the_messages(tiny: Tiny) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agentenvs.acebench import verdict
+from agentenvs.acebench.conversation import Conversation
 from agentenvs.acebench.expected import plain_name
 from agentenvs.acebench.judge import judge_answer
 from agentenvs.acebench.overlay import overlay
@@ -140,6 +141,30 @@ def calls_text(calls: Mapping[str, Mapping[str, Any]]) -> str:
         for name, arguments in calls.items()
     ]
     return f"[{', '.join(texts)}]".replace("\0", "")
+
+
+def test_recorded_episodes_played_as_conversations(
+    rows: list[dict[str, Any]], records: Records
+) -> None:
+    for row in rows:
+        if "agent_messages" not in row:
+            continue
+        lang = row["lang"]
+        task = records.task(lang, row["id"])
+        talk = Conversation(task, records.world(lang))
+        left = iter(row["agent_messages"])
+        while not talk.over:
+            if talk.turn == "user":
+                talk.user("Go on.")
+            elif (message := next(left, None)) is not None:
+                talk.agent(message)
+            else:
+                break
+        found = talk.verdict()
+        assert (found.valid, found.error_type) == (row["valid"], row["error_type"]), row["key"]
+        assert found.process_accuracy == row["process_accuracy"], row["key"]
+        assert found.final_state == row["final_state"], row["key"]
+        assert talk.process == row["process"], row["key"]
 
 
 def test_accepted_references(records: Records) -> None:

@@ -23,6 +23,11 @@ from agentenvs.syntax import UnreadableCall
         "[f(a='x') ]",
         "[f(a=x)]",
         '[f(\na="x")]',
+        "[f(a='x')\n]",
+        "[f(a='x') # said]",
+        "[f(a='x'),]",
+        "[(f(a='x'))]",
+        "\n[f(a='x')]\n",
     ],
 )
 def test_a_message_that_reads(text: str) -> None:
@@ -51,6 +56,7 @@ def test_a_message_that_reads(text: str) -> None:
         "[f(a={'b': 1})]",
         "[f(a=g(b={'c': 1}))]",
         "[x = f()]",
+        "()",
     ],
 )
 def test_a_message_that_does_not_read(text: str) -> None:
