@@ -15,6 +15,7 @@ from agentenvs.acebench.records import (
     CATEGORIES,
     LANGS,
     NORMAL,
+    Lang,
     Records,
     Task,
     read_folder,
@@ -44,7 +45,8 @@ def verdict(
     Args:
         category: for example "normal_atom_bool".
         lang: "en" or "zh".
-        id: as in the files; dialogues by turn.
+        id: as in the files, dialogues by turn; `en/...` or `zh/...` before it, or `mini/...`
+            for one of the bundled set, serve as well.
         output: what the model said, in the normal and special categories.
         agent_messages: what the agent said, in the agent categories: carried out in a fresh
             world; `final_state` and `process` are ignored then.
@@ -71,16 +73,7 @@ def verdict(
         raise UnknownName(f"There is no category {category!r}.{hint}")
     if lang not in LANGS:
         raise UnknownName(f"There is no language {lang!r}. Known: 'en', 'zh'.")
-    if records is None:
-        records = open_records()
-    elif not isinstance(records, Records):
-        records = read_folder(records)
-    known = records.category(lang, category)
-    if id not in known:
-        hint = did_you_mean(id, known)
-        raise UnknownName(f"There is no task {id!r} in {category!r}.{hint}")
-    task = known[id]
-    initial = partial(records.world, task.lang)
+    task, initial = _found(category, lang, id, records)
 
     if category not in AGENT:
         if not isinstance(output, str):
@@ -99,6 +92,32 @@ def verdict(
         raise BadArgument("Expected `final_state` to be a list of {class: {attribute: value}}.")
     _check_texts("process", process or ())
     return judge_state(task, final_state, process or (), rules, initial)
+
+
+def _found(
+    category: str, lang: Lang, id: str, records: Records | str | os.PathLike[str] | None
+) -> tuple[Task, Callable[[], Mapping[str, Any]]]:
+    """Return a record, and what gives the first state of its services."""
+    known: Mapping[str, Task]
+    if isinstance(id, str) and id.startswith("mini/"):
+        from agentenvs.acebench import mini
+
+        tasks = mini.tasks().values()
+        known = {one.name: one for one in tasks if (one.category, one.lang) == (category, lang)}
+        world = mini.world
+    else:
+        if records is None:
+            records = open_records()
+        elif not isinstance(records, Records):
+            records = read_folder(records)
+        known = records.category(lang, category)
+        world = records.world
+        if isinstance(id, str):
+            id = id.removeprefix(f"{lang}/")
+    if not isinstance(id, str) or id not in known:
+        hint = did_you_mean(id, known)
+        raise UnknownName(f"There is no task {id!r} in {category!r}, language {lang!r}.{hint}")
+    return known[id], partial(world, lang)
 
 
 def judge_answer(task: Task, output: str, rules: Rules = "official") -> Verdict:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import agentenvs.acebench
-from agentenvs.acebench import Verdict, verdict
-from agentenvs.acebench.records import Records, read_folder
+from agentenvs.acebench import Verdict, gold_actions, judge, mini, verdict
+from agentenvs.acebench.records import AGENT, Records, read_folder
 from agentenvs.errors import BadArgument, UnknownName
 
 ROWS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -81,6 +81,28 @@ def test_an_episode(made: Records, rules: Any) -> None:
     assert verdict(*given, final_state=state, rules=rules, records=made).valid
     nothing = verdict(*given, final_state=[], process=said[:1], rules=rules, records=made)
     assert nothing[:4] == (False, "wrong number of class", 1.0, [])
+
+
+def test_the_names_of_environments_serve(made: Records) -> None:
+    given: dict[str, Any] = {"output": "[F(n=1)]", "records": made}
+    for name in ("normal_atom_bool_18", "en/normal_atom_bool_18"):
+        assert verdict("normal_atom_bool", "en", name, **given).valid
+
+
+@pytest.mark.parametrize("rules", ["official", "fixed"])
+def test_bundled_tasks_are_judged_without_the_source(
+    rules: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judge, "open_records", None)
+    for name, task in mini.tasks().items():
+        if task.category in AGENT:
+            steps = gold_actions(name) if task.category == "agent_multi_step" else []
+            found = verdict(task.category, task.lang, name, agent_messages=steps, rules=rules)
+            assert found.final_state is not None
+        else:
+            assert not verdict(task.category, task.lang, name, output="", rules=rules).valid
+    with pytest.raises(UnknownName, match="no task 'mini/normal_atom_bool_99'"):
+        verdict("normal_atom_bool", "en", "mini/normal_atom_bool_99", output="")
 
 
 def test_a_folder_will_do(place: Path) -> None:
