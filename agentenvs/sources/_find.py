@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentenvs.errors import BadArgument, SourceError, SourceMissing
 from agentenvs.sources._cache import cached, keep, partial_folder, workspace
-from agentenvs.sources._manifest import members, source
+from agentenvs.sources._manifest import FAMILIES, members, source
 from agentenvs.sources._plain import size_problems
 from agentenvs.sources._progress import Progress, console_progress, quiet
 from agentenvs.sources._source import Source
@@ -22,9 +22,9 @@ __all__ = ["import_", "look", "missing", "open_source", "pull", "wrong_hash"]
 def open_source(name: str, fetch: bool = True, progress: Progress | None = None) -> Tree:
     """Return the needed files of a source, from the first place that has them.
 
-    Places, in order: the path in `AGENTENVS_<NAME>`; the folder `<name>` in the one that
-    `AGENTENVS_DATA` names, if it is there; an installed copy (found, never imported); the
-    cache; the network, unless `fetch` is False or `AGENTENVS_OFFLINE=1`.
+    Places, in order: the path in `AGENTENVS_<NAME>`; the folder `<name>`, or that of its
+    family, in the one that `AGENTENVS_DATA` names, if it is there; an installed copy (found,
+    never imported); the cache; the network, unless `fetch` is False or `AGENTENVS_OFFLINE=1`.
     Every file is checked against the manifest; of plain files, which may be large, the sizes,
     and the hashes where a file has changed since it was last read. A stated variant of a
     source serves as well (`Tree.source` says which it is). An installed copy of another
@@ -136,14 +136,14 @@ def look(entry: Source, progress: Progress = quiet) -> tuple[Tree | None, tuple[
         form, found = _recognised(entry.forms, Path(named), label, progress)
         return Tree(form, found, "env"), ()
     notes: list[str] = []
-    base = os.environ.get("AGENTENVS_DATA")
-    folder = Path(base) / entry.name if base else None
-    if folder is not None and folder.is_dir():
+    for folder in _given(entry):
         try:
             form, found = _recognised(entry.forms, folder, f"{folder}", progress)
             return Tree(form, found, "env"), ()
         except SourceError as problem:
-            notes.append(f"Passed over AGENTENVS_DATA: {problem}")
+            # The folder of a family holds some of its members.
+            if folder.name == entry.name or not isinstance(problem, SourceMissing):
+                notes.append(f"Passed over AGENTENVS_DATA: {problem}")
     for found in _installed(entry):
         problems = problems_of(found, entry)
         if not problems:
@@ -156,6 +156,16 @@ def look(entry: Source, progress: Progress = quiet) -> tuple[Tree | None, tuple[
                 return Tree(form, found, "cache", tuple(notes)), tuple(notes)
             notes.append(f"Passed over a damaged copy: {mismatch(form, found, problems)}")
     return None, tuple(notes)
+
+
+def _given(entry: Source) -> list[Path]:
+    """Return the folders of the source and of its family within AGENTENVS_DATA."""
+    base = os.environ.get("AGENTENVS_DATA")
+    if not base:
+        return []
+    families = [name for name, known in FAMILIES.items() if entry.name in known]
+    folders = (Path(base) / name for name in (entry.name, *families))
+    return [folder for folder in folders if folder.is_dir()]
 
 
 def _installed(entry: Source) -> list[Path]:

@@ -15,6 +15,7 @@ FILES = ("items_shuffle_1000.json", "items_ins_v2_1000.json", "items_human_ins_1
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("AGENTENVS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("AGENTENVS_OFFLINE", "1")
+    monkeypatch.delenv("AGENTENVS_DATA", raising=False)
     monkeypatch.setenv("COLUMNS", "200")
     for entry in map(sources.source, sources.names()):
         monkeypatch.delenv(entry.variable, raising=False)
@@ -90,7 +91,7 @@ def test_pull_of_the_family_fetches_the_small_one_and_names_the_large(
 
 
 def test_a_variant_is_imported_and_said_to_be_one(
-    cache: Path, webshop_files: Path, capsys: pytest.CaptureFixture[str]
+    webshop_files: Path, cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["data", "import", "webshop", str(webshop_files)]) == 0
     shown = capsys.readouterr().out
@@ -107,7 +108,7 @@ def test_a_variant_is_imported_and_said_to_be_one(
 
 
 def test_an_import_without_a_file_names_it(
-    cache: Path, webshop_files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    webshop_files: Path, cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in FILES[:2]:
         (tmp_path / name).write_bytes((webshop_files / name).read_bytes())

@@ -177,3 +177,12 @@ def plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plain:
     for name in ("AGENTENVS_PLAIN", "AGENTENVS_OFFLINE", "AGENTENVS_DATA"):
         monkeypatch.delenv(name, raising=False)
     return Plain(source, tmp_path / "cache")
+
+
+@pytest.fixture
+def webshop_files() -> Path:
+    """Return the folder of official WebShop files, or skip."""
+    base = os.environ.get("AGENTENVS_DATA")
+    if not base:
+        pytest.skip("AGENTENVS_DATA does not name the folder of official files")
+    return Path(base) / "webshop"

@@ -67,6 +67,15 @@ def test_the_folder_of_official_files_serves(
     assert sources.open_source("sample").origin == "cache"
 
 
+def test_the_folder_of_a_family_serves_the_members_that_it_holds(
+    no_network: None, webshop_files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTENVS_DATA", str(webshop_files.parent))
+    one, full = (sources.status(name)[0] for name in ("webshop-1k", "webshop-full"))
+    assert (one.found, one.path) == ("env", webshop_files)
+    assert (full.found, full.notes) == ("missing", ())
+
+
 def test_another_installed_version_is_passed_over_and_noted(
     sample: Any, installed: Path, no_network: None
 ) -> None:

@@ -70,6 +70,7 @@ def official(folder: Path, suffix: str = "", count: int = 4, human: str | None =
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("AGENTENVS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("AGENTENVS_OFFLINE", "1")
+    monkeypatch.delenv("AGENTENVS_DATA", raising=False)
     for name in ("AGENTENVS_WEBSHOP_1K", "AGENTENVS_WEBSHOP_FULL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(locate, "_has_spacy", lambda: False)

@@ -51,7 +51,7 @@ def sized(monkeypatch: pytest.MonkeyPatch) -> type[Sized]:
 def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTENVS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("AGENTENVS_OFFLINE", "1")
-    for name in ("AGENTENVS_WEBSHOP_1K", "AGENTENVS_WEBSHOP_FULL"):
+    for name in ("AGENTENVS_DATA", "AGENTENVS_WEBSHOP_1K", "AGENTENVS_WEBSHOP_FULL"):
         monkeypatch.delenv(name, raising=False)
 
 
