@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 
 import gymnasium
 import numpy as np
+from gymnasium.error import ResetNeeded
 from gymnasium.utils import seeding
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils import turn_based_aec_to_parallel, wrappers
@@ -193,7 +194,10 @@ class DialogueEnv(AECEnv[str, Observation, str | None]):  # type: ignore[misc]
 
         Raises:
             BadAction: the action is not a str.
+            ResetNeeded: the episode is over, or none has begun.
         """
+        if not self.agents:
+            raise ResetNeeded("The episode is over: call `reset` before `step`.")
         name = self.agent_selection
         if self.terminations[name] or self.truncations[name]:
             self._was_dead_step(action)

@@ -53,7 +53,8 @@ def world(lang: Lang) -> Mapping[str, Any]:
     found = _object("world.json")
     if lang not in found:
         raise UnknownName(f"Expected a language, 'en' or 'zh', got {lang!r}.")
-    return MappingProxyType(found[lang])
+    part: Mapping[str, Any] = found[lang]
+    return part
 
 
 @functools.cache

@@ -14,7 +14,7 @@ from agentenvs.acebench.slots import Table, words
 from agentenvs.acebench.slots import table as table_of
 from agentenvs.acebench.worlds import World
 from agentenvs.core import Message
-from agentenvs.errors import BadArgument
+from agentenvs.errors import AgentEnvsError, BadArgument
 from agentenvs.tools import Shared
 
 __all__ = [
@@ -180,6 +180,21 @@ class ScriptedUser:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ScriptedUser:
         return self.copy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the task's own table, which is built anew."""
+        state = {name: getattr(self, name) for name in ScriptedUser.__slots__}
+        try:
+            own = table_of(self.task)
+        except AgentEnvsError:
+            return state
+        return {**state, "table": None} if self.table == own else state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+        if self.table is None:
+            self.table = table_of(self.task)
 
     def _seen(self, at: int, world: World) -> list[bool]:
         """Return which conditions of a goal hold."""

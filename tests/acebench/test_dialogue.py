@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import (
     api_test,
@@ -118,6 +119,18 @@ def test_the_limit_truncates_both() -> None:
     env.step(None)
     env.step(None)
     assert env.agents == []
+
+
+def test_a_step_after_the_end_says_so() -> None:
+    env = dialogue.raw_env(tasks="mini")
+    with pytest.raises(ResetNeeded, match="call `reset`"):
+        env.step("Hello.")
+    env.reset(seed=0)
+    for text in ("Hello.", END, END, None, None):
+        env.step(text)
+    assert env.agents == []
+    with pytest.raises(ResetNeeded, match="call `reset`"):
+        env.step("Hello.")
 
 
 @pytest.mark.parametrize("text", ["", "\ud800", "x" * 200_000, "[" * 9_000, "[__import__('os')]"])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
 import random
 import threading
 from collections import Counter
@@ -395,6 +396,19 @@ def test_the_dialogue_and_the_environment_are_one_loop(name: str) -> None:
 
 def _echo(messages: Any) -> str:
     return f"I heard: {messages[-1]['content'][:40]}"
+
+
+@pytest.mark.parametrize("task", KINDS)
+def test_environments_and_snapshots_are_pickled(task: str) -> None:
+    env, _, _ = start(task)
+    twin, _, _ = start(task)
+    snapshot = env.unwrapped.snapshot()  # type: ignore[attr-defined]
+    snapshot = pickle.loads(pickle.dumps(snapshot))  # noqa: S301
+    twin.unwrapped.restore(snapshot)  # type: ignore[attr-defined]
+    third = pickle.loads(pickle.dumps(env.unwrapped))  # noqa: S301
+    text = "[turn_on_wifi()]"
+    found = [str(one.step(text)) for one in (env, twin, third)]
+    assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.parametrize("task", [*KINDS, "mini/agent_multi_turn_8"])

@@ -44,10 +44,14 @@ class Service:
     def __init__(
         self, lang: str, state: Mapping[str, Any], config: Mapping[str, Mapping[str, Any]]
     ) -> None:
-        self.texts = TEXTS[lang]
         self.lang = lang
         self.names = self.functions[lang]
         self.load(state)
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """What is said, in this service's language."""
+        return TEXTS[self.lang]
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Take the initial values of this service's own attributes."""
