@@ -19,7 +19,8 @@ from agentenvs.acebench.records import (
     Task,
 )
 from agentenvs.core import Rules
-from agentenvs.errors import BadArgument, SourceMismatch, UnknownName, did_you_mean
+from agentenvs.errors import BadArgument, SourceMismatch
+from agentenvs.naming import ids_of
 from agentenvs.sources import Tree, open_source
 
 __all__ = [
@@ -97,22 +98,7 @@ def task_ids(tasks: str | Sequence[str]) -> list[str]:
         UnknownName: there is no such set or task, with the closest known name.
         BadArgument: `tasks` is neither a name nor a list of ids.
     """
-    if isinstance(tasks, str):
-        if tasks == "mini" or tasks in _sets():
-            return list(_ids(tasks))
-        if tasks not in _known():
-            hint = did_you_mean(tasks, ("mini", *_sets(), *_known()))
-            raise UnknownName(f"There is no task set or task {tasks!r}.{hint}")
-        return [tasks]
-    if not isinstance(tasks, Sequence):
-        raise BadArgument(f"Expected `tasks` to be a name or a list of ids, got {type(tasks)}.")
-    ids = list(tasks)
-    for name in ids:
-        if not isinstance(name, str):
-            raise BadArgument(f"Expected a task id to be a str, got {type(name)}.")
-        if name not in _known():
-            raise UnknownName(f"There is no task {name!r}.{did_you_mean(name, _known())}")
-    return ids
+    return ids_of(tasks, ("mini", *_sets()), _ids, _known())
 
 
 def all_ids() -> tuple[str, ...]:

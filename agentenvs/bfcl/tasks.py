@@ -12,7 +12,8 @@ from agentenvs.bfcl.clone import clone, separated
 from agentenvs.bfcl.executor import World
 from agentenvs.bfcl.toolbox import ToolClass, official_class, plain_class
 from agentenvs.core import Rules, Shared
-from agentenvs.errors import BadArgument, UnknownName, did_you_mean
+from agentenvs.errors import BadArgument
+from agentenvs.naming import ids_of
 from agentenvs.sources import Tree, open_source
 
 __all__ = [
@@ -139,22 +140,7 @@ def task_ids(tasks: str | Sequence[str]) -> list[str]:
     Raises:
         UnknownName: there is no such set or task, with the closest known name.
     """
-    if isinstance(tasks, str):
-        if tasks in _SETS:
-            return list(_ids(tasks))
-        if tasks not in _home():
-            hint = did_you_mean(tasks, (*_SETS, *_home()))
-            raise UnknownName(f"There is no task set or task {tasks!r}.{hint}")
-        return [tasks]
-    if not isinstance(tasks, Sequence):
-        raise BadArgument(f"Expected `tasks` to be a name or a list of ids, got {type(tasks)}.")
-    ids = list(tasks)
-    for name in ids:
-        if not isinstance(name, str):
-            raise BadArgument(f"Expected a task id to be a str, got {type(name)}.")
-        if name not in _home():
-            raise UnknownName(f"There is no task {name!r}.{did_you_mean(name, _home())}")
-    return ids
+    return ids_of(tasks, _SETS, _ids, _home())
 
 
 def all_ids() -> tuple[str, ...]:
