@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from agentenvs.acebench import dialogue
     from agentenvs.acebench.env import ACEBenchEnv
     from agentenvs.acebench.judge import verdict
+    from agentenvs.acebench.one_side import OneSide
     from agentenvs.acebench.outcome import Verdict
     from agentenvs.acebench.plans import gold_actions
     from agentenvs.acebench.summary import summarize, summarize_solvable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ACEBenchEnv",
+    "OneSide",
     "ScriptedUser",
     "Verdict",
     "data_version",
@@ -35,6 +37,7 @@ __all__ = [
 
 _HOMES = {
     "ACEBenchEnv": "env",
+    "OneSide": "one_side",
     "ScriptedUser": "users",
     "Verdict": "outcome",
     "data_version": "tasks",

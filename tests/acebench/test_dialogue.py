@@ -17,7 +17,8 @@ from pettingzoo.test import (
 
 from agentenvs.acebench import dialogue, mini
 from agentenvs.acebench.conversation import END
-from agentenvs.acebench.dialogue import AGENT, USER, DialogueEnv, OneSide
+from agentenvs.acebench.dialogue import AGENT, USER, DialogueEnv
+from agentenvs.acebench.one_side import OneSide
 from agentenvs.acebench.plans import gold_actions
 from agentenvs.acebench.users import ScriptedUser
 from agentenvs.errors import BadAction, BadArgument, UnknownName

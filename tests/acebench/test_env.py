@@ -14,7 +14,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import agentenvs
-from agentenvs.acebench import dialogue, gold_actions, mini, task_ids
+from agentenvs.acebench import OneSide, dialogue, gold_actions, mini, task_ids
 from agentenvs.acebench.conversation import END
 from agentenvs.acebench.env import ACEBenchEnv
 from agentenvs.acebench.plans import _written
@@ -380,7 +380,7 @@ def test_the_dialogue_and_the_environment_are_one_loop(name: str) -> None:
     """The same user and the same words lead to the same observations under every face."""
     script = ["Well.", *gold_actions(name)]
     env = make(user=_echo)
-    side = dialogue.OneSide(dialogue.raw_env(tasks=[name]), _echo)
+    side = OneSide(dialogue.raw_env(tasks=[name]), _echo)
     pairs = [(env.reset(options={"task": name})[0], side.reset(options={"task": name})[0])]
     ends: tuple[Any, Any] = ((), ())
     for action in script:

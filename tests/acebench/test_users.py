@@ -16,10 +16,11 @@ import pytest
 
 from agentenvs.acebench import mini
 from agentenvs.acebench.conversation import END, Conversation
-from agentenvs.acebench.dialogue import DialogueEnv, OneSide
+from agentenvs.acebench.dialogue import DialogueEnv
 from agentenvs.acebench.env import ACEBenchEnv
 from agentenvs.acebench.goals import count_of, days_of
 from agentenvs.acebench.hearing import hear
+from agentenvs.acebench.one_side import OneSide
 from agentenvs.acebench.records import Records
 from agentenvs.acebench.slots import Table, scripted_tasks, table, words
 from agentenvs.acebench.users import (
