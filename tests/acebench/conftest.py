@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -158,3 +158,27 @@ def _tiny(lang: str) -> dict[str, Any]:
 def tiny() -> dict[str, dict[str, Any]]:
     """Return an invented initial state of all services by language; nobody may change it."""
     return {lang: _tiny(lang) for lang in _TINY}
+
+
+@pytest.fixture(scope="session")
+def official_counts() -> Mapping[str, tuple[int, int]]:
+    """Return how many references the official checker accepts, in English and in Chinese."""
+    return {
+        "normal_single_turn_single_function": (100, 100),
+        "normal_single_turn_parallel_function": (99, 98),
+        "normal_multi_turn_user_adjust": (110, 115),
+        "normal_multi_turn_user_switch": (86, 100),
+        "normal_similar_api": (50, 48),
+        "normal_preference": (49, 50),
+        "normal_atom_bool": (50, 50),
+        "normal_atom_enum": (50, 50),
+        "normal_atom_number": (50, 50),
+        "normal_atom_list": (50, 49),
+        "normal_atom_object_short": (50, 49),
+        "normal_atom_object_deep": (50, 50),
+        "special_incomplete": (50, 50),
+        "special_error_param": (50, 50),
+        "special_irrelevant": (50, 50),
+        "agent_multi_step": (7, 11),
+        "agent_multi_turn": (21, 29),
+    }
