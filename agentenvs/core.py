@@ -28,10 +28,12 @@ __all__ = [
     "Tool",
     "ToolCall",
     "Transition",
+    "check_rules",
     "fork",
 ]
 
 Rules = Literal["official", "fixed"]
+
 MAX_ACTION = 100_000
 _TOO_LONG_REASON = f"an action of over {MAX_ACTION} characters"
 #: reads as malformed calls, never as words
@@ -39,6 +41,12 @@ _TOO_LONG = json.dumps({"content": None, "tool_calls": _TOO_LONG_REASON})
 MAX_OBSERVATION = 2_000_000
 #: how many ids are looked through for one close to a wrong one
 _HINTS = 2_000
+
+
+def check_rules(rules: object) -> None:
+    """Raise `BadArgument` where `rules` is neither "official" nor "fixed"."""
+    if rules not in ("official", "fixed"):
+        raise BadArgument(f"Expected `rules` to be 'official' or 'fixed', got {rules!r}.")
 
 
 @dataclass(slots=True)
@@ -152,8 +160,7 @@ class TextEnv(gymnasium.Env[str, str]):
         reward: Literal["success", "score"] = "success",
         render_mode: str | None = None,
     ) -> None:
-        if rules not in ("official", "fixed"):
-            raise BadArgument(f"Expected `rules` to be 'official' or 'fixed', got {rules!r}.")
+        check_rules(rules)
         if reward not in ("success", "score"):
             raise BadArgument(f"Expected `reward` to be 'success' or 'score', got {reward!r}.")
         if render_mode not in (None, "ansi"):

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from agentenvs.acebench.reading import checked, read_message, settled
 from agentenvs.acebench.worlds import CallError, NoSuchFunction, World
-from agentenvs.core import Rules, ToolCall
+from agentenvs.core import Rules, ToolCall, check_rules
 from agentenvs.errors import BadArgument
 from agentenvs.syntax import CallNode, UnreadableCall, parse_call_list
 
@@ -104,8 +104,7 @@ class Executor:
     ) -> None:
         if mode not in ("multi_step", "multi_turn"):
             raise BadArgument(f"Expected `mode` to be 'multi_step' or 'multi_turn', got {mode!r}.")
-        if rules not in ("official", "fixed"):
-            raise BadArgument(f"Expected `rules` to be 'official' or 'fixed', got {rules!r}.")
+        check_rules(rules)
         self.world = world
         self.mode = mode
         self.offered = frozenset(offered)

@@ -22,7 +22,7 @@ from agentenvs.acebench.records import (
 )
 from agentenvs.acebench.replay import replay
 from agentenvs.acebench.tasks import open_records
-from agentenvs.core import Rules
+from agentenvs.core import Rules, check_rules
 from agentenvs.errors import BadArgument, UnknownName, did_you_mean
 
 __all__ = ["Verdict", "judge_answer", "judge_state", "verdict"]
@@ -66,8 +66,7 @@ def verdict(
         BadArgument: nothing to judge was given, or something of the wrong type.
         SourceMissing: the official files are not there.
     """
-    if rules not in ("official", "fixed"):
-        raise BadArgument(f"Expected `rules` to be 'official' or 'fixed', got {rules!r}.")
+    check_rules(rules)
     if category not in CATEGORIES:
         hint = did_you_mean(category, CATEGORIES)
         raise UnknownName(f"There is no category {category!r}.{hint}")

@@ -18,8 +18,8 @@ from agentenvs.acebench.records import (
     Records,
     Task,
 )
-from agentenvs.core import Rules
-from agentenvs.errors import BadArgument, SourceMismatch
+from agentenvs.core import Rules, check_rules
+from agentenvs.errors import SourceMismatch
 from agentenvs.naming import ids_of
 from agentenvs.sources import Tree, open_source
 
@@ -162,8 +162,7 @@ def unsolvable(rules: Rules = "official") -> dict[str, str]:
     Raises:
         BadArgument: unknown rules.
     """
-    if rules not in ("official", "fixed"):
-        raise BadArgument(f"Expected `rules` to be 'official' or 'fixed', got {rules!r}.")
+    check_rules(rules)
     found = {name: tag.reason for name, tag in overlay().unsolvable.items()}
     if rules == "official":
         found = {**dict.fromkeys(overlay().unreachable, _REFUSED), **found}

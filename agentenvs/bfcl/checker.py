@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from agentenvs.bfcl.clone import clone
 from agentenvs.bfcl.executor import World
 from agentenvs.bfcl.tasks import Task, task
-from agentenvs.core import Rules, Shared
+from agentenvs.core import Rules, Shared, check_rules
 from agentenvs.errors import BadArgument
 
 __all__ = [
@@ -165,8 +165,7 @@ def verdict(
         BadArgument: `turns` has another shape, or unknown rules.
         SourceError: the task is official and the wheel cannot be had.
     """
-    if rules not in ("official", "fixed"):
-        raise BadArgument(f"Expected `rules` to be 'official' or 'fixed', got {rules!r}.")
+    check_rules(rules)
     item = task(task_id)
     _check_shape(turns)
     if len(turns) != item.turns:

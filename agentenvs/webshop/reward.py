@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from agentenvs.core import Rules
-from agentenvs.errors import BadArgument
+from agentenvs.core import Rules, check_rules
 from agentenvs.webshop.colors import color_or_pair, color_or_text
 from agentenvs.webshop.fuzzy import matches_any, prepared
 from agentenvs.webshop.records import Goal, Options, Product
@@ -163,8 +162,7 @@ def option_hits(goal: Goal, chosen: Options, rules: Rules = "official") -> list[
     Raises:
         BadArgument: there are no such rules.
     """
-    if rules not in ("official", "fixed"):
-        raise BadArgument(f"Expected `rules` to be 'official' or 'fixed', got {rules!r}.")
+    check_rules(rules)
     wanted = goal.goal_options
     if rules == "fixed" and isinstance(wanted, Mapping):
         return [

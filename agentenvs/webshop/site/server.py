@@ -8,7 +8,7 @@ from os import PathLike
 from types import TracebackType
 from typing import Self
 
-from agentenvs.core import Rules
+from agentenvs.core import Rules, check_rules
 from agentenvs.errors import BadArgument
 from agentenvs.webshop.catalog import Catalog
 from agentenvs.webshop.locate import open_catalog
@@ -69,8 +69,7 @@ class Site:
         seed: int = 0,
         names: Collection[str] = (),
     ) -> None:
-        if rules not in ("official", "fixed"):
-            raise BadArgument(f"Expected `rules` to be 'official' or 'fixed', got {rules!r}.")
+        check_rules(rules)
         if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65_536:
             raise BadArgument(f"Expected `port` to be an int from 0 to 65535, got {port!r}.")
         opened = open_catalog(catalog, tasks)
