@@ -13,7 +13,7 @@ from agentenvs.core import Message, TextEnv, Tool, ToolCall, fork
 from agentenvs.registry import make_vec, register, task_sets, tasks
 
 if TYPE_CHECKING:
-    from agentenvs import acebench, bfcl, harness, sources, webshop, wrappers
+    from agentenvs import acebench, bfcl, harness, sources, toollab, webshop, wrappers
 
 __all__ = [
     "Message",
@@ -29,6 +29,7 @@ __all__ = [
     "sources",
     "task_sets",
     "tasks",
+    "toollab",
     "webshop",
     "wrappers",
 ]
@@ -37,7 +38,7 @@ __version__ = "0.1.0"
 
 register()
 
-_LAZY = frozenset({"acebench", "bfcl", "harness", "sources", "webshop", "wrappers"})
+_LAZY = frozenset({"acebench", "bfcl", "harness", "sources", "toollab", "webshop", "wrappers"})
 
 
 def __getattr__(name: str) -> Any:

@@ -99,6 +99,14 @@ WORLDS: Mapping[str, World] = {
             "ACEBench: calls judged by reference, agents by the world they leave; en and zh",
             "agent",
         ),
+        World(
+            "agentenvs/ToolLab-v0",
+            "agentenvs.toollab.env:ToolLabEnv",
+            "agentenvs.toollab",
+            "ToolLab: errands by convention and exception; demonstrations are fully known",
+            "train",
+            ("world",),
+        ),
     )
 }
 

@@ -137,7 +137,7 @@ class Episode:
     def _begin(self, messages: Sequence[Message]) -> None:
         """Put these messages and nothing that was said before them."""
         if self.form == "chat":
-            self._chat = as_chat(messages)
+            self._chat = as_chat(messages, tool_role=self.prompt.tool_role)
         else:
             self._blocks = ["".join(map(self.prompt.block, messages))]
 
@@ -204,7 +204,7 @@ class Episode:
         if fresh:
             self._begin(news)
         elif self.form == "chat":
-            self._chat += as_chat([own, *news])
+            self._chat += as_chat([own, *news], tool_role=self.prompt.tool_role)
         else:
             block = self.prompt.block
             self._blocks.append(block(own))

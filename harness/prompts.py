@@ -43,6 +43,8 @@ class Prompt(ABC):
     headings: ClassVar[Mapping[str, str]]
     #: strings that end a completion when the conversation is put as text
     stop: ClassVar[tuple[str, ...]]
+    #: whether a chat model gets tool results under the role `tool`, not as a user's message
+    tool_role: ClassVar[bool] = False
 
     @abstractmethod
     def opening(self, observation: str, info: Mapping[str, Any]) -> list[Message]:
@@ -66,7 +68,8 @@ class Prompt(ABC):
             {"role": "assistant", "content": "assistant"},
             *self.news("observation", info),
         ]
-        wording = json.dumps([self.text(shown), as_chat(shown), self.stop])
+        chat = as_chat(shown, tool_role=self.tool_role)
+        wording = json.dumps([self.text(shown), chat, self.stop])
         return {"name": self.name, "wording": hashlib.sha256(wording.encode()).hexdigest()[:12]}
 
     def block(self, message: Message) -> str:
@@ -93,6 +96,8 @@ class Plain(Prompt):
     """The benchmark's own prompt (`harness="none"`): its system text and its observations.
 
     Nothing is added; a model without a chat template sees the same texts under role names.
+    What comes back is a user's message, but where the benchmark says that its messages keep
+    their roles (`info["own_roles"]`) for models that learned them.
     """
 
     name = "none"
@@ -102,6 +107,7 @@ class Plain(Prompt):
         "tool": "Tool:",
     }
     stop = ("\nUser:", "\nAssistant:", "\nTool:")
+    tool_role = True
 
     def opening(self, observation: str, info: Mapping[str, Any]) -> list[Message]:
         """Return the benchmark's system text, where it has one, and the first observation."""
@@ -110,7 +116,9 @@ class Plain(Prompt):
         return [*messages, {"role": "user", "content": observation}]
 
     def news(self, observation: str, info: Mapping[str, Any]) -> list[Message]:
-        """Return the observation as a user message."""
+        """Return the observation as a user message, or the messages under their own roles."""
+        if info.get("own_roles"):
+            return [message.copy() for message in info.get("messages", ())]
         return [{"role": "user", "content": observation}]
 
 
@@ -233,16 +241,20 @@ class Light(Prompt):
         return merged
 
 
-def as_chat(messages: Sequence[Message]) -> list[Message]:
+def as_chat(messages: Sequence[Message], *, tool_role: bool = False) -> list[Message]:
     """Return messages that any chat template takes: system, then user and assistant in turn.
 
     Tool results become a user message under a heading, since many templates know no role for
     results of calls that were written as text; neighbours of one role are joined.
+
+    Args:
+        messages: role-tagged messages.
+        tool_role: leave tool results under their role, for a template that knows it.
     """
     chat: list[Message] = []
     for message in messages:
         role, content = message["role"], message["content"]
-        if role == "tool":
+        if role == "tool" and not tool_role:
             role, content = "user", f"Tool results:\n{content}"
         if chat and chat[-1]["role"] == role and role != "system":
             chat[-1] = {"role": role, "content": f"{chat[-1]['content']}\n\n{content}"}

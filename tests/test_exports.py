@@ -18,6 +18,7 @@ PACKAGES = [
     "agentenvs.harness.policies",
     "agentenvs.harness.tax",
     "agentenvs.sources",
+    "agentenvs.toollab",
     "agentenvs.webshop",
     "agentenvs.webshop.site",
     "agentenvs.wrappers",
