@@ -100,7 +100,8 @@ def clipped_objective(
         new: (N,) log-probabilities under the model in training.
         old: (N,) those under which the tokens were sampled, at the same temperatures.
         advantages: (N,).
-        low, high: ratios are clipped to [1 - low, 1 + high].
+        low: ratios are clipped to at least 1 - low,
+        high: and to at most 1 + high.
 
     Returns:
         (N,) min(r A, clip(r) A), and (N,) bool: tokens that get no gradient.
