@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agentenvs.harness.episode import Episode, Step, TokenTurn
     from agentenvs.harness.exchange import Completion, Request, Sampling, Where
+    from agentenvs.harness.groups import Sampler, replay_sampler
     from agentenvs.harness.outcomes import Outcomes, OutcomeWriter
     from agentenvs.harness.policies.base import Policy, make_policy
     from agentenvs.harness.progress import Progress
     from agentenvs.harness.prompts import Light, Plain, Prompt
-    from agentenvs.harness.rollout import Sampler, run, run_async
+    from agentenvs.harness.rollout import run, run_async
     from agentenvs.harness.transcripts import conversation, read_transcripts
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "conversation",
     "make_policy",
     "read_transcripts",
+    "replay_sampler",
     "run",
     "run_async",
 ]
@@ -44,11 +46,12 @@ __all__ = [
 _MODULES = {
     "episode": ("Episode", "Step", "TokenTurn"),
     "exchange": ("Completion", "Request", "Sampling", "Where"),
+    "groups": ("Sampler", "replay_sampler"),
     "outcomes": ("OutcomeWriter", "Outcomes"),
     "policies.base": ("Policy", "make_policy"),
     "progress": ("Progress",),
     "prompts": ("Light", "Plain", "Prompt"),
-    "rollout": ("Sampler", "run", "run_async"),
+    "rollout": ("run", "run_async"),
     "transcripts": ("conversation", "read_transcripts"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

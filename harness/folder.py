@@ -18,7 +18,7 @@ from agentenvs.harness.episode import Episode
 from agentenvs.harness.outcomes import Outcomes, OutcomeWriter, read_settings, write_settings
 from agentenvs.harness.transcripts import TranscriptWriter
 
-__all__ = ["RunFolder", "differences", "versions"]
+__all__ = ["Memory", "RunFolder", "differences", "versions"]
 
 FORMAT = 1
 #: recorded, but free to differ when a run is taken up again; a hash of the data stands beside
@@ -173,3 +173,31 @@ class RunFolder:
     def outcomes(self) -> Outcomes:
         """Return every outcome in the folder."""
         return Outcomes.load(self.path)
+
+
+class Memory:
+    """Keeps outcomes in memory; stands in for a folder where none is given.
+
+    Args:
+        settings: every setting of the run.
+
+    Attributes:
+        done: no outcomes, since none are there already.
+    """
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self.done = Outcomes()
+        self._settings = settings
+        self._rows: list[dict[str, Any]] = []
+
+    def write(self, episode: Episode, fields: Mapping[str, Any]) -> None:
+        """Keep a finished episode."""
+        row = {"task_id": episode.task, "rollout": episode.rollout, "success": episode.success}
+        self._rows.append({**row, **fields})
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def outcomes(self) -> Outcomes:
+        """Return every outcome."""
+        return Outcomes(self._rows, self._settings)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -66,13 +67,20 @@ def parse_counts(steps: Sequence[Step]) -> dict[str, int]:
     }
 
 
+class _Slot(NamedTuple):
+    """What episodes after one another share."""
+
+    env: gymnasium.Env[Any, Any]
+    user: PolicyUser | None
+
+
 @dataclass(slots=True)
 class Pool:
     """Plays jobs, at most `size` at a time, in order of work.
 
     Steps of environments run inline; only the policy is awaited, so that a batching policy
     sees the requests of every episode that is ready. Nothing that an episode does depends on
-    the others or on when it runs.
+    the others or on when it runs. Environments are kept from one `play` to the next.
 
     Args:
         make_env: makes an environment for a slot; episodes after one another share it.
@@ -94,6 +102,7 @@ class Pool:
     max_requests: int | None
     keep: Callable[[Episode, Mapping[str, Any]], None]
     make_user: Callable[[], PolicyUser] | None = None
+    _idle: list[_Slot] = field(default_factory=list, init=False)
 
     async def play(
         self, jobs: Iterable[Job], size: int, progress: Progress, reporter: Reporter
@@ -122,13 +131,11 @@ class Pool:
                 raise end
 
     async def _slot(self, queue: Iterator[Job], progress: Progress, reporter: Reporter) -> None:
-        env: gymnasium.Env[Any, Any] | None = None
-        user = None if self.make_user is None else self.make_user()
+        slot: _Slot | None = None
         try:
             for job in queue:
-                if env is None:
-                    env = self.make_env() if user is None else self.make_env(user=user)
-                episode = await self._episode(env, job, user)
+                slot = slot or self._open()
+                episode = await self._episode(slot.env, job, slot.user)
                 progress.done += 1
                 progress.successes += episode.success
                 progress.steps += len(episode.steps)
@@ -136,8 +143,20 @@ class Pool:
                 # A policy that never waits would keep the loop from signals and other slots.
                 await asyncio.sleep(0)
         finally:
-            if env is not None:
-                env.close()
+            if slot is not None:
+                self._idle.append(slot)
+
+    def _open(self) -> _Slot:
+        if self._idle:
+            return self._idle.pop()
+        user = None if self.make_user is None else self.make_user()
+        return _Slot(self.make_env() if user is None else self.make_env(user=user), user)
+
+    def close(self) -> None:
+        """Close the environments."""
+        with contextlib.ExitStack() as ends:
+            while self._idle:
+                ends.callback(self._idle.pop().env.close)
 
     async def _episode(
         self, env: gymnasium.Env[Any, Any], job: Job, user: PolicyUser | None

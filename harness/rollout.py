@@ -7,42 +7,26 @@ import contextlib
 import functools
 import os
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from typing import Any, ParamSpec, Protocol, TypeVar
-
-import numpy as np
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar
 
 from agentenvs.errors import BadArgument, PolicyError, RunError
-from agentenvs.harness.arms import Arm, arm
+from agentenvs.harness.arms import arm
 from agentenvs.harness.episode import Episode
 from agentenvs.harness.exchange import Sampling
-from agentenvs.harness.folder import RunFolder
+from agentenvs.harness.folder import Memory, RunFolder
+from agentenvs.harness.groups import Groups, Sampler, describe_sampler, unchanged_by_failure
 from agentenvs.harness.outcomes import Outcomes
 from agentenvs.harness.policies.base import Policy, make_policy
-from agentenvs.harness.policies.user import PolicyUser
-from agentenvs.harness.pool import Job, Pool
+from agentenvs.harness.policies.user import make_user
+from agentenvs.harness.pool import Pool
 from agentenvs.harness.progress import Progress, reporter
 from agentenvs.harness.prompts import FORMS, Prompt
 
-__all__ = ["Sampler", "run", "run_async"]
-
-_USER_SAMPLING = Sampling(temperature=0.0, max_tokens=256)
-_USER_THREADS = 32
+__all__ = ["run", "run_async"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-class Sampler(Protocol):
-    """Sets a temperature for each group (the rollouts of one task) and learns from it."""
-
-    def temperatures(self, task_ids: Sequence[str]) -> Any:
-        """Return one temperature for each task, as an array."""
-        ...
-
-    def update(self, task_ids: Sequence[str], successes: Any, n: Any) -> None:
-        """Take in how many of each task's `n` rollouts succeeded, as arrays."""
-        ...
 
 
 async def run_async(
@@ -54,6 +38,7 @@ async def run_async(
     harness: str = "light",
     seed: int = 0,
     sampler: Sampler | None = None,
+    group: int | None = None,
     out: str | os.PathLike[str] | None = None,
     prompt: str | Prompt | None = None,
     parser: str | None = None,
@@ -92,10 +77,15 @@ async def run_async(
         harness: "light" (light prompt, relaxed parser) or "none" (the benchmark's own prompt
             and decoding).
         seed: everything random is derived from it, the task and the rollout's index.
-        sampler: sets each task's temperature, held for all its rollouts and turns, in place of
-            `temperature`. It is asked once, before the first rollout, and updated once, with
-            every task's outcomes, when the run is complete: a run that was stopped has not
-            updated it, and one that is resumed counts every rollout once.
+        sampler: gives each group of a task's rollouts its temperature, in place of
+            `temperature`, and learns from what came of it; see `Sampler`. It is asked for all
+            tasks as a round begins, and told all outcomes of the round when the last has ended,
+            before anything else is done with them. A run that goes on in a folder tells it the
+            complete rounds from there, so it must be given as it was when the run began; a run
+            that fails leaves it so.
+        group: rollouts a group, one temperature each; `n` must be a multiple of it. Group g is
+            rollouts g * group to (g + 1) * group - 1, and round g is group g of every task.
+            Default one round of all `n`.
         out: the run folder; None keeps outcomes in memory only.
         prompt: "none", "light" or a `Prompt`, instead of the harness's.
         parser: "official", "native", "strict" or "relaxed", instead of the harness's.
@@ -124,14 +114,15 @@ async def run_async(
     Raises:
         UnknownName: no such environment, task set, task, policy, prompt or parser.
         BadArgument: an argument out of range.
-        SettingsDiffer: the folder holds a run with other settings; says which.
+        SettingsDiffer: the folder holds a run with other settings, or rollouts at temperatures
+            that the sampler does not give; says which.
         PolicyError: the policy could not be built or failed on a request. What is finished is
             kept; a failure of the infrastructure never counts as a failed rollout.
         RunError: an environment failed, or another process is writing to the folder.
     """
     _check_counts(n, concurrency, max_requests, seed)
     sampling = Sampling(temperature, top_p, max_tokens)
-    partner, kwargs = _partner(user, user_sampling, user_kwargs, env_kwargs)
+    partner, kwargs = make_user(user, user_sampling, user_kwargs, env_kwargs)
     chosen = arm(
         env_id,
         tasks=tasks,
@@ -141,6 +132,7 @@ async def run_async(
         examples=examples,
         env_kwargs=kwargs,
     )
+    groups = Groups(chosen.task_ids, n, sampling, sampler, group)
     building = dict(policy_kwargs or {})
     if isinstance(policy, str) and policy.startswith("scripted:") and chosen.task_options:
         building.setdefault("gold", chosen.gold)
@@ -153,8 +145,8 @@ async def run_async(
             **chosen.describe(),
             "n": n,
             "seed": seed,
-            "sampling": sampling.as_dict() | ({"temperature": None} if sampler else {}),
-            "sampler": _describe_sampler(sampler),
+            "sampling": sampling.as_dict(),
+            "sampler": None,
             "max_requests": max_requests,
             "policy": {
                 **actor.describe(),
@@ -165,36 +157,37 @@ async def run_async(
             "concurrency": concurrency,
             "transcripts": transcripts,
         }
+        if sampler is not None:
+            settings["sampling"]["temperature"] = None
+            settings |= {"sampler": describe_sampler(sampler), "group": groups.size}
         if partner is not None:
             settings["user"] = partner.describe()
             settings["env_kwargs"] = {**settings["env_kwargs"], "user": partner.policy.name}
-        store = _Memory(settings) if out is None else RunFolder(out, settings, transcripts)
-        try:
-            temperatures = _temperatures(sampler, chosen.task_ids, store.done, temperature)
-            jobs = _jobs(chosen, n, sampling, temperatures, store.done.keys())
-            pool = Pool(
-                chosen.make_env,
-                actor,
-                chosen.prompt,
-                chosen.env_id,
-                seed,
-                max_requests,
-                store.write,
-                None if partner is None else partner.for_slot(chosen.env_id),
-            )
-            await _play(pool, list(jobs), concurrency, store, n * len(chosen.task_ids), progress)
-        finally:
-            store.close()
+        store = Memory(settings) if out is None else RunFolder(out, settings, transcripts)
+
+        def keep(episode: Episode, fields: Mapping[str, Any]) -> None:
+            store.write(episode, fields)
+            groups.note(episode.task, episode.rollout, episode.success)
+
+        pool = Pool(
+            chosen.make_env,
+            actor,
+            chosen.prompt,
+            chosen.env_id,
+            seed,
+            max_requests,
+            keep,
+            None if partner is None else partner.for_slot(chosen.env_id),
+        )
+        with unchanged_by_failure(sampler), contextlib.closing(store), contextlib.closing(pool):
+            groups.take(store.done)
+            await _play(pool, groups, concurrency, store, n * len(chosen.task_ids), progress)
     finally:
         if actor is not policy:
             await actor.close()
         if partner is not None and partner.policy is not user:
             await partner.policy.close()
-    outcomes = store.outcomes()
-    if sampler is not None:
-        counts = outcomes.counts()
-        sampler.update(list(counts.task_ids), counts.c, counts.n)
-    return outcomes
+    return store.outcomes()
 
 
 def _blocking(function: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
@@ -212,61 +205,11 @@ def _blocking(function: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
 run = _blocking(run_async)
 
 
-def _partner(
-    user: Any,
-    sampling: Sampling | None,
-    building: Mapping[str, Any] | None,
-    env_kwargs: Mapping[str, Any] | None,
-) -> tuple[PolicyUser | None, dict[str, Any]]:
-    """Return the user, where a policy plays it, and the environment's arguments with it."""
-    kwargs = dict(env_kwargs or {})
-    by_policy = user is not None and user != "scripted" and not isinstance(user, list | tuple)
-    if not by_policy and (sampling is not None or building):
-        raise BadArgument(
-            f"`user_sampling` and `user_kwargs` are for a policy as the user, got {user!r:.80}."
-        )
-    if user is None:
-        return None, kwargs
-    if "user" in kwargs:
-        raise BadArgument("Give the user as `user` or within `env_kwargs`, not both.")
-    if not by_policy:
-        return None, {**kwargs, "user": user}
-    settings = dict(building or {})
-    named = isinstance(user, str) and user.startswith("callable:")
-    if named or (callable(user) and not isinstance(user, Policy)):
-        # A function may block; in a thread it holds up nobody else.
-        settings = {"form": "chat", "threads": _USER_THREADS, **settings}
-    played = PolicyUser(make_policy(user, **settings), sampling or _USER_SAMPLING)
-    if played.policy.form not in FORMS:
-        form = played.policy.form
-        raise PolicyError(f"Expected a policy's `form` to be one of {FORMS}, got {form}.")
-    return played, {**kwargs, "user": played}
-
-
-class _Memory:
-    """Keeps outcomes in memory; the stand-in for a folder."""
-
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        self.done = Outcomes()
-        self._settings = settings
-        self._rows: list[dict[str, Any]] = []
-
-    def write(self, episode: Episode, fields: Mapping[str, Any]) -> None:
-        row = {"task_id": episode.task, "rollout": episode.rollout, "success": episode.success}
-        self._rows.append({**row, **fields})
-
-    def close(self) -> None:
-        """Nothing to close."""
-
-    def outcomes(self) -> Outcomes:
-        return Outcomes(self._rows, self._settings)
-
-
 async def _play(
     pool: Pool,
-    jobs: Sequence[Job],
+    groups: Groups,
     concurrency: int,
-    store: _Memory | RunFolder,
+    store: Memory | RunFolder,
     total: int,
     choice: bool | Callable[[Progress], Any],
 ) -> None:
@@ -277,7 +220,10 @@ async def _play(
     shown.start(state)
     note = ""
     try:
-        await pool.play(jobs, max(1, min(concurrency, len(jobs))), state, shown)
+        for number in range(groups.rounds):
+            if jobs := groups.begin(number):
+                await pool.play(jobs, min(concurrency, len(jobs)), state, shown)
+            groups.end(number)
     except BaseException:
         note = f"Stopped with {state.done} of {state.total} rollouts done."
         if isinstance(store, RunFolder):
@@ -298,42 +244,3 @@ def _check_counts(n: int, concurrency: int | None, max_requests: int | None, see
             raise BadArgument(f"Expected `{name}` to be at least 1, got {value}.")
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise BadArgument(f"Expected `seed` to be an int, got {seed!r}.")
-
-
-def _describe_sampler(sampler: Sampler | None) -> dict[str, Any] | None:
-    if sampler is None:
-        return None
-    describe = getattr(sampler, "describe", None)
-    return {"name": type(sampler).__name__, **(describe() if callable(describe) else {})}
-
-
-def _temperatures(
-    sampler: Sampler | None, task_ids: Sequence[str], done: Outcomes, default: float
-) -> dict[str, float]:
-    """Return each task's temperature; a group that was begun keeps the one it had."""
-    if sampler is None:
-        return dict.fromkeys(task_ids, default)
-    drawn = np.asarray(sampler.temperatures(list(task_ids)), dtype=np.float64)
-    if drawn.shape != (len(task_ids),):
-        raise BadArgument(
-            f"Expected the sampler to give {len(task_ids)} temperatures, got shape {drawn.shape}."
-        )
-    temperatures = dict(zip(task_ids, drawn.tolist(), strict=True))
-    if len(done):
-        pairs = zip(done.column("task_id"), done.column("temperature"), strict=True)
-        temperatures.update((task, held) for task, held in pairs if held is not None)
-    return temperatures
-
-
-def _jobs(
-    chosen: Arm,
-    n: int,
-    sampling: Sampling,
-    temperatures: Mapping[str, float],
-    done: set[tuple[str, int]],
-) -> Iterator[Job]:
-    for task in chosen.task_ids:
-        own = Sampling(temperatures[task], sampling.top_p, sampling.max_tokens)
-        for rollout in range(n):
-            if (task, rollout) not in done:
-                yield Job(task, rollout, own)

@@ -7,12 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agentenvs.core import Message
+from agentenvs.errors import BadArgument, PolicyError
 from agentenvs.harness.exchange import Completion, Request, Sampling, Where
-from agentenvs.harness.policies.base import Policy
+from agentenvs.harness.policies.base import Policy, make_policy
+from agentenvs.harness.prompts import FORMS
 from agentenvs.harness.seeds import nth
 
-__all__ = ["PolicyUser", "UserAsked"]
+__all__ = ["PolicyUser", "UserAsked", "make_user"]
 
+_SAMPLING = Sampling(temperature=0.0, max_tokens=256)
+_THREADS = 32
 _HEADINGS = {"user": "Assistant:", "assistant": "User:"}
 _STOP = ("\nAssistant:", "\nUser:")
 
@@ -137,3 +141,46 @@ def _as_text(messages: Sequence[Message]) -> str:
         for message in messages
     ]
     return "".join([*blocks, _HEADINGS["assistant"], "\n"])
+
+
+def make_user(
+    user: Any,
+    sampling: Sampling | None = None,
+    building: Mapping[str, Any] | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+) -> tuple[PolicyUser | None, dict[str, Any]]:
+    """Return the user, where a policy plays it, and the environment's arguments with it.
+
+    Args:
+        user: None, "scripted", recorded turns, or a policy (a spec, a `Policy`, a function).
+        sampling: how a policy's words are drawn; default greedy, 256 tokens.
+        building: arguments for building the policy.
+        env_kwargs: the environment's arguments without it.
+
+    Raises:
+        BadArgument: settings of a policy where none plays, or two users.
+        PolicyError: the policy could not be built.
+        UnknownName: there is no such policy.
+    """
+    kwargs = dict(env_kwargs or {})
+    by_policy = user is not None and user != "scripted" and not isinstance(user, list | tuple)
+    if not by_policy and (sampling is not None or building):
+        raise BadArgument(
+            f"`user_sampling` and `user_kwargs` are for a policy as the user, got {user!r:.80}."
+        )
+    if user is None:
+        return None, kwargs
+    if "user" in kwargs:
+        raise BadArgument("Give the user as `user` or within `env_kwargs`, not both.")
+    if not by_policy:
+        return None, {**kwargs, "user": user}
+    settings = dict(building or {})
+    named = isinstance(user, str) and user.startswith("callable:")
+    if named or (callable(user) and not isinstance(user, Policy)):
+        # A function may block; in a thread it holds up nobody else.
+        settings = {"form": "chat", "threads": _THREADS, **settings}
+    played = PolicyUser(make_policy(user, **settings), sampling or _SAMPLING)
+    if played.policy.form not in FORMS:
+        form = played.policy.form
+        raise PolicyError(f"Expected a policy's `form` to be one of {FORMS}, got {form}.")
+    return played, {**kwargs, "user": played}

@@ -3,13 +3,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import gymnasium
-import numpy as np
 import pytest
 
 from agentenvs.errors import BadArgument, PolicyError, RunError, UnknownName
@@ -159,76 +157,6 @@ def test_a_finished_episode_is_replaced_at_once(ledger: ModuleType) -> None:
     assert outcomes.column("task_id").index("ledger_0") > 4
 
 
-class Fake:
-    """Gives a temperature for each task and notes what it is told."""
-
-    def __init__(self) -> None:
-        self.told: list[tuple[list[str], list[int], list[int]]] = []
-
-    def temperatures(self, task_ids: Sequence[str]) -> Any:
-        return 0.5 + 0.1 * np.arange(len(task_ids))
-
-    def update(self, task_ids: Sequence[str], successes: Any, n: Any) -> None:
-        self.told.append((list(task_ids), np.asarray(successes).tolist(), np.asarray(n).tolist()))
-
-
-def test_a_sampler_sets_each_groups_temperature(ledger: ModuleType) -> None:
-    sampler = Fake()
-    heard: dict[str, set[float]] = {}
-
-    async def answer(request: Request) -> str:
-        heard.setdefault(request.where.task, set()).add(request.temperature)
-        return "No."
-
-    outcomes = run(ledger.ID, answer, n=3, sampler=sampler, policy_kwargs={"request": True})
-    wanted = dict(zip(ledger.TASKS, sampler.temperatures(ledger.TASKS).tolist(), strict=True))
-    assert heard == {task: {temperature} for task, temperature in wanted.items()}
-    assert {row["task_id"]: row["temperature"] for row in outcomes} == wanted
-
-
-def test_a_sampler_learns_every_group_once(ledger: ModuleType) -> None:
-    sampler = Fake()
-    policy = ScriptedPolicy("wide", gold=ledger.gold)
-    outcomes = run(ledger.ID, policy, n=8, sampler=sampler)
-    counts = outcomes.counts()
-    assert sampler.told == [(list(counts.task_ids), counts.c.tolist(), [8] * 12)]
-
-
-def test_a_stopped_run_leaves_the_sampler_alone_and_a_resumed_one_tells_it_all(
-    ledger: ModuleType, tmp_path: Path
-) -> None:
-    gold = ScriptedPolicy("wide", gold=ledger.gold)
-    failing = Failing(gold, after=40)
-    sampler = Fake()
-    with pytest.raises(PolicyError):
-        run(ledger.ID, failing, n=8, sampler=sampler, out=tmp_path, concurrency=3)
-    assert sampler.told == []
-    failing.left = 10**9
-    outcomes = run(ledger.ID, failing, n=8, sampler=sampler, out=tmp_path)
-    assert sampler.told == [(list(ledger.TASKS), outcomes.counts().c.tolist(), [8] * 12)]
-
-
-def test_a_group_that_was_begun_keeps_its_temperature(ledger: ModuleType, tmp_path: Path) -> None:
-    class Drifting(Fake):
-        def temperatures(self, task_ids: Sequence[str]) -> Any:
-            return super().temperatures(task_ids) + len(self.told)
-
-    sampler = Drifting()
-    before = run(ledger.ID, RandomPolicy(), n=1, sampler=sampler, out=tmp_path)
-    after = run(ledger.ID, RandomPolicy(), n=2, sampler=sampler, out=tmp_path)
-    held = {row["task_id"]: row["temperature"] for row in before}
-    assert all(row["temperature"] == held[row["task_id"]] for row in after)
-
-
-def test_a_sampler_with_too_few_temperatures_is_refused(ledger: ModuleType) -> None:
-    class Short(Fake):
-        def temperatures(self, task_ids: Sequence[str]) -> Any:
-            return [1.0]
-
-    with pytest.raises(BadArgument, match="12 temperatures"):
-        run(ledger.ID, RandomPolicy(), sampler=Short())
-
-
 class Failing:
     """Passes requests on until it has had enough."""
 
@@ -319,6 +247,36 @@ def test_a_policy_that_was_given_stays_open(ledger: ModuleType) -> None:
     assert not policy.closed
 
 
+def test_environments_are_closed_however_a_run_ends(
+    ledger: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+    closed: list[Any] = []
+    begin = ledger.Ledger.__init__
+
+    def noted(self: Any, **kwargs: Any) -> None:
+        made.append(self)
+        begin(self, **kwargs)
+
+    monkeypatch.setattr(ledger.Ledger, "__init__", noted)
+    monkeypatch.setattr(ledger.Ledger, "close", lambda self: closed.append(self))
+    run(ledger.ID, RandomPolicy(), n=2, concurrency=5)
+    with pytest.raises(PolicyError):
+        run(ledger.ID, Failing(RandomPolicy(), after=60), n=4, concurrency=5)
+    assert len(made) > 10
+    assert {id(env) for env in made} == {id(env) for env in closed}
+
+
+def test_rounds_share_their_environments(
+    ledger: ModuleType, sampling: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr(ledger.Ledger, "close", lambda self: made.append(self))
+    run(ledger.ID, RandomPolicy(), n=6, group=2, sampler=sampling.Learner(), concurrency=5)
+    # Beside the five slots, the tasks are listed and the arguments tried.
+    assert len(made) == 7
+
+
 def test_an_environments_fault_is_no_failed_rollout(
     ledger: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -352,6 +310,7 @@ def test_run_within_a_loop_points_to_its_sibling(ledger: ModuleType) -> None:
         ({"top_p": 0.0}, "`top_p`"),
         ({"max_tokens": 0}, "`max_tokens`"),
         ({"out": __file__}, "folder"),
+        ({"n": 4, "group": 2}, "`group` is for a run with a sampler"),
         ({"policy": "random", "policy_kwargs": {"foo": 1}}, "foo"),
         ({"policy_kwargs": {"words": 0.5}}, "built already"),
     ],
