@@ -59,8 +59,9 @@ TASKS = len(ERRANDS) * len(ITEMS) * len(COUNTS)
 _MANY = len(ITEMS) // len(KINDS)
 _EXCEPTIONS = 4
 _KNOWN_SHAPE = (0.6, 7.0)
-_TRAINED = {False: 60, True: 40}
-_MINI = {False: 14, True: 10}
+#: pairs of each errand that the sets take: canonical ones, exceptions
+_TRAINED = (15, 10)
+_MINI = ((4, 2), (3, 3))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,9 +81,10 @@ class Design(Shared):
         known: (4, 40) the chance that a demonstrator knows it: 1 for canonical pairs, else drawn
             from Beta(0.6, 7), whose mean is 0.079 and whose median is 0.037.
         counted: (4, 10) label, count -> the count to say: each label has a permutation.
-        train: (200,) task indices in order: 100 pairs, 40 of them exceptions, two counts each.
-        heldout: (120,) the same of the other 60 pairs, 24 of them exceptions.
-        mini: (24,) tasks of `train` with a pair each, 10 of them exceptions.
+        train: (200,) task indices in order: 25 pairs of each errand, 10 of them exceptions, with
+            two counts each.
+        heldout: (120,) the same of the other 15 pairs of each errand, 6 of them exceptions.
+        mini: (24,) tasks of `train`, 6 of each errand, a pair each, 10 of them exceptions.
     """
 
     world: int
@@ -209,7 +211,7 @@ def _design(world: int) -> Design:
         "exception": exception,
         "known": known,
         "counted": counted,
-        **_sets(draw, exception.ravel()),
+        **_sets(draw, exception),
     }
     for array in drawn.values():
         array.flags.writeable = False
@@ -217,19 +219,22 @@ def _design(world: int) -> Design:
 
 
 def _sets(draw: _Draw, exception: NDArray[np.bool_]) -> dict[str, Ints]:
-    """Return the task indices of the three sets, with the same share of exceptions in each."""
+    """Return the task indices of the three sets, every errand and exception with its share."""
     train, heldout, mini = [], [], []
-    for special, number in _TRAINED.items():
-        pairs = draw.some(
-            np.flatnonzero(exception == special).tolist(), int(sum(exception == special))
-        )
-        tasks = [
-            [pair * len(COUNTS) + count for count in draw.some(range(len(COUNTS)), 2)]
-            for pair in pairs
-        ]
-        train += [task for both in tasks[:number] for task in both]
-        heldout += [task for both in tasks[number:] for task in both]
-        mini += [both[0] for both in tasks[: _MINI[special]]]
+    for errand, row in enumerate(exception):
+        for special in (False, True):
+            items = np.flatnonzero(row == special).tolist()
+            pairs = [
+                [
+                    (errand * len(ITEMS) + item) * len(COUNTS) + count
+                    for count in draw.some(range(len(COUNTS)), 2)
+                ]
+                for item in draw.some(items, len(items))
+            ]
+            known, shown = _TRAINED[special], _MINI[errand % 2][special]
+            train += [task for both in pairs[:known] for task in both]
+            heldout += [task for both in pairs[known:] for task in both]
+            mini += [both[0] for both in pairs[:shown]]
     return {
         name: np.array(sorted(found), dtype=np.int64)
         for name, found in (("train", train), ("heldout", heldout), ("mini", mini))
