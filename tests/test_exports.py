@@ -16,6 +16,7 @@ PACKAGES = [
     "agentenvs.bfcl",
     "agentenvs.harness",
     "agentenvs.harness.policies",
+    "agentenvs.harness.ptgs",
     "agentenvs.harness.tax",
     "agentenvs.sources",
     "agentenvs.toollab",

@@ -1,0 +1,155 @@
+"""What a sampler knows, how it draws from it, and how it learns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agentenvs.errors import BadArgument
+from agentenvs.harness.ptgs import draws
+from agentenvs.harness.ptgs._checks import Groups
+from agentenvs.harness.ptgs.contrast import Contrast, bin_of
+from agentenvs.harness.ptgs.gate import Gate
+from agentenvs.harness.ptgs.posterior import forget, shapes
+from agentenvs.harness.ptgs.schedule import Ramp
+from agentenvs.harness.ptgs.settings import Settings
+from agentenvs.harness.ptgs.slots import Found, Slots
+from agentenvs.harness.ptgs.table import Rows, Table
+from agentenvs.harness.ptgs.tally import Tally
+from agentenvs.harness.ptgs.theory import temperature
+
+__all__ = ["Memory", "Told"]
+
+_KEEP = Gate().keep
+
+
+class Told(NamedTuple):
+    """Counts of m groups: the whole group, and of it what was played at T_ref."""
+
+    all: Groups
+    ref: Groups
+
+
+class Memory:
+    """Counts of tasks, temperatures that are out, and sums to watch.
+
+    Attributes:
+        step: the last step that was told.
+        slots, table, tally, contrast: where it all lies.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.step = 0
+        self.slots, self.table, self.tally = Slots(), Table(), Tally()
+        self.contrast = Contrast(settings.gate.keep if settings.gate else _KEEP)
+
+    def posterior(self, step: int, rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the shapes of the Beta posteriors with the target of `step`, both (m,)."""
+        target = self._settings.target_at(step, rows.visits)
+        return shapes(rows.success, rows.failure, target)
+
+    def draw(self, found: Found, step: int) -> NDArray[np.float64]:
+        """Return the temperatures that are out, (m,), drawing those that are not yet."""
+        self.table.grow(len(self.slots))
+        held = self.table.held[found.slots]
+        new = np.flatnonzero(np.isnan(held))
+        if new.size:
+            slots = found.slots[new]
+            held[new] = self._fresh(slots, found.hashes[new], step)
+            self.table.held[slots] = held[new]
+            self.table.drawn[slots] = step
+        return held.astype(np.float64)
+
+    def fold(self, slots: NDArray[np.int64], step: int, told: Told) -> None:
+        """Learn from groups, each task once; their temperatures are no more out."""
+        self.table.grow(len(self.slots))
+        settings, table = self._settings, self.table
+        rows = table.rows(slots)
+        feed = told.ref if settings.ref_share else told.all
+        a, b = self.posterior(step, rows)
+        estimate = a / (a + b)
+        alike = (told.all.s == 0) | (told.all.s == told.all.n)
+        known = np.where(rows.visits > 0, estimate, np.nan)
+        self.tally.add(step, rows.held, settings.rails, alike, known, feed.s / feed.n)
+        if settings.ref_share:
+            rest = told.all.n - told.ref.n
+            tempered = ~np.isnan(rows.held) & (rest > 0)
+            gap = (told.all.s - told.ref.s) / np.maximum(rest, 1) - told.ref.s / told.ref.n
+            warmth = rows.held - settings.rails[1]
+            self.contrast.add(step, estimate[tempered], warmth[tempered], gap[tempered])
+        table.success[slots] = forget(rows.success, settings.gamma, feed.s)
+        table.failure[slots] = forget(rows.failure, settings.gamma, feed.n - feed.s)
+        table.visits[slots] += np.uint32(1)
+        table.held[slots] = np.nan
+        table.drawn[slots] = 0
+        self.step = step
+
+    def stats(self) -> dict[str, float]:
+        """Return what there is to watch; see `PTGS.stats`."""
+        settings, coming = self._settings, self.step + 1
+        told = self.tally.stats()
+        if not (isinstance(settings.target, Ramp) and settings.target.by == "visits"):
+            told["target"] = float(settings.target_at(coming, np.zeros(1, dtype=np.int64))[0])
+        if settings.ref_share:
+            told |= self.contrast.means(coming)
+        if settings.gate is not None:
+            told["gate_off"] = float(settings.gate.off(self.contrast.heated(coming)).mean())
+        return told
+
+    def header(self) -> dict[str, Any]:
+        """Return what is known and no array, ready for JSON."""
+        return {
+            "step": self.step,
+            "kind": self.slots.kind,
+            "size": len(self.slots),
+            "ids": self.slots.ids,
+        }
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return copies of what is known, as arrays."""
+        self.table.grow(len(self.slots))
+        table = self.table.arrays(len(self.slots))
+        return table | self.tally.arrays() | self.contrast.arrays()
+
+    def load(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+        """Take over what `header` and `arrays` gave.
+
+        Raises:
+            BadArgument: they do not fit together.
+        """
+        step, kind, size, ids = (header.get(name) for name in ("step", "kind", "size", "ids"))
+        if type(step) is not int or type(size) is not int or kind not in (None, "str", "int"):
+            raise BadArgument(
+                f"Expected a step, a kind and a size in the header, got {step!r}, {kind!r} and "
+                f"{size!r}."
+            )
+        if not isinstance(ids, list) or (kind == "str" and len(set(ids)) != size):
+            raise BadArgument(f"Expected {size} different task ids in the header.")
+        self.table.load(arrays, size)
+        self.tally.load(arrays)
+        self.contrast.load(arrays)
+        self.slots.restore(kind, size, ids)
+        self.step = step
+
+    def _fresh(
+        self, slots: NDArray[np.int64], hashes: NDArray[np.uint64], step: int
+    ) -> NDArray[np.float32]:
+        settings, rows = self._settings, self.table.rows(slots)
+        visits = rows.visits.astype(np.uint64)
+        a, b = self.posterior(step, rows)
+        p = draws.beta(a, b, hashes, visits, settings.seed)
+        target = settings.target_at(step, rows.visits)
+        drawn = temperature(p, settings.tau, target, settings.t_ref).astype(np.float32)
+        middle = np.float32(settings.rails[1])
+        drawn[rows.visits < settings.pilot] = middle
+        if settings.gate is not None:
+            off = settings.gate.off(self.contrast.heated(step))
+            shut = off[bin_of(a / (a + b))] & (drawn > middle)
+            if shut.any():
+                chance = draws.uniform(hashes[shut], visits[shut], settings.seed)
+                drawn[np.flatnonzero(shut)[chance >= settings.gate.probe]] = middle
+        return drawn

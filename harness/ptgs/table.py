@@ -1,0 +1,105 @@
+"""The numbers kept for each task, as growing arrays: 20 bytes a task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agentenvs.errors import BadArgument
+
+__all__ = ["Rows", "Table"]
+
+_COLUMNS: dict[str, type[np.generic]] = {
+    "success": np.float32,
+    "failure": np.float32,
+    "visits": np.uint32,
+    "held": np.float32,
+    "drawn": np.uint32,
+}
+_EMPTY = {"held": np.nan}
+
+
+class Rows(NamedTuple):
+    """What is kept of some tasks, copied out, each (m,)."""
+
+    success: NDArray[np.float64]
+    failure: NDArray[np.float64]
+    visits: NDArray[np.int64]
+    held: NDArray[np.float64]
+    drawn: NDArray[np.int64]
+
+
+class Table:
+    """Five numbers a task.
+
+    Attributes:
+        success, failure: discounted counts.
+        visits: groups told so far.
+        held: the temperature that was given and not yet updated, NaN for none.
+        drawn: the step for which it was given.
+    """
+
+    success: NDArray[np.float32]
+    failure: NDArray[np.float32]
+    visits: NDArray[np.uint32]
+    held: NDArray[np.float32]
+    drawn: NDArray[np.uint32]
+
+    def __init__(self) -> None:
+        for name, kind in _COLUMNS.items():
+            setattr(self, name, np.zeros(0, dtype=kind))
+
+    def grow(self, size: int) -> None:
+        """Make room for `size` tasks, with some to spare."""
+        have = len(self.success)
+        if size <= have:
+            return
+        room = max(size, 3 * have // 2)
+        for name, kind in _COLUMNS.items():
+            grown = np.full(room, _EMPTY.get(name, 0), dtype=kind)
+            grown[:have] = getattr(self, name)
+            setattr(self, name, grown)
+
+    def rows(self, slots: NDArray[np.int64]) -> Rows:
+        """Return what is kept of tasks; a slot of -1, or beyond the end, is a task never seen."""
+        known = (slots >= 0) & (slots < len(self.success))
+        at = slots if known.all() else np.where(known, slots, 0)
+        columns = []
+        for name, kind in _COLUMNS.items():
+            whole = issubclass(kind, np.integer)
+            empty = _EMPTY.get(name, 0)
+            if not len(self.success):
+                column = np.full(len(slots), empty, dtype=np.int64 if whole else np.float64)
+            else:
+                column = getattr(self, name)[at].astype(np.int64 if whole else np.float64)
+                if at is not slots:
+                    column[~known] = empty
+            columns.append(column)
+        return Rows(*columns)
+
+    def arrays(self, size: int) -> dict[str, NDArray[Any]]:
+        """Return copies of the columns of the first `size` tasks."""
+        return {name: getattr(self, name)[:size].copy() for name in _COLUMNS}
+
+    def load(self, arrays: Mapping[str, Any], size: int) -> None:
+        """Take over columns that `arrays` gave.
+
+        Raises:
+            BadArgument: a column is missing, or has another type or length.
+        """
+        columns = {}
+        for name, kind in _COLUMNS.items():
+            if name not in arrays:
+                raise BadArgument(f"Expected the state to have `{name}`, got {sorted(arrays)}.")
+            column = np.asarray(arrays[name])
+            if column.dtype != kind or column.shape != (size,):
+                raise BadArgument(
+                    f"Expected `{name}` of the state to be {np.dtype(kind)} of shape ({size},), "
+                    f"got {column.dtype} of shape {column.shape}."
+                )
+            columns[name] = column.copy()
+        for name, column in columns.items():
+            setattr(self, name, column)
