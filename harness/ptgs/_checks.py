@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.errors import BadArgument
 
-__all__ = ["Groups", "group_counts", "outcome_table", "part_of"]
+__all__ = ["Groups", "check_array", "group_counts", "outcome_table", "part_of"]
 
 _MAX_N = 1 << 24
 
@@ -82,6 +83,22 @@ def outcome_table(size: int, outcomes: ArrayLike) -> NDArray[np.bool_]:
     if odd.size:
         raise BadArgument(f"Expected `outcomes` to hold booleans, got {odd.flat[0]}.")
     return table.astype(bool)
+
+
+def check_array(arrays: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> None:
+    """Check an array of numbers in a state.
+
+    Raises:
+        BadArgument: it is missing, has another shape, or does not hold numbers.
+    """
+    if name not in arrays:
+        raise BadArgument(f"Expected the state to have `{name}`, got {sorted(arrays)}.")
+    array = np.asarray(arrays[name])
+    if array.shape != shape or array.dtype.kind not in "iuf":
+        raise BadArgument(
+            f"Expected `{name}` of the state to hold numbers of shape {shape}, got {array.dtype} "
+            f"of shape {array.shape}."
+        )
 
 
 def _column(name: str, value: ArrayLike, size: int) -> NDArray[np.int64]:

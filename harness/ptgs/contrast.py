@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agentenvs.errors import BadArgument
+from agentenvs.harness.ptgs._checks import check_array
 
 __all__ = ["COUNT", "COUNT_2", "EDGES", "SUM", "SUM_2", "Contrast", "bin_of", "exact_sums"]
 
@@ -63,7 +63,8 @@ class Contrast:
 
     def heated(self, step: int) -> NDArray[np.float64]:
         """Return the sums over heated groups as they were when `step` began, (bins, 4)."""
-        return self._at(step)[_HOT]
+        hot: NDArray[np.float64] = self._at(step)[_HOT]
+        return hot
 
     def means(self, step: int) -> dict[str, float]:
         """Return the mean difference of each bin, NaN where no group was seen."""
@@ -94,11 +95,7 @@ class Contrast:
             ("contrast_settled", (2, _BINS, 4)),
             ("contrast_pending", (2, _BINS, 4)),
         ):
-            if np.shape(arrays.get(name)) != shape:
-                raise BadArgument(
-                    f"Expected `{name}` of the state to have shape {shape}, "
-                    f"got {np.shape(arrays.get(name))}."
-                )
+            check_array(arrays, name, shape)
         self._step = int(arrays["contrast_step"])
         self._settled = np.array(arrays["contrast_settled"], dtype=np.float64)
         self._pending = np.array(arrays["contrast_pending"], dtype=np.float64)
@@ -109,7 +106,7 @@ class Contrast:
             return self._settled
         kept = self._keep ** (step - self._step)
         weights = np.array([kept, kept * kept, kept, kept])
-        return (self._settled + self._pending) * weights
+        return np.asarray((self._settled + self._pending) * weights)
 
 
 def bin_of(estimate: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -32,7 +32,8 @@ def beta(
     Two gamma draws, kept as logarithms, so that shapes of 0.01 do not underflow to 0 / 0.
 
     Args:
-        a, b: shapes above 0, (m,).
+        a: first shapes, above 0, (m,).
+        b: second shapes, above 0, (m,).
         tasks: what tells the tasks apart, 64 bits each, (m,).
         visits: how often each was visited before, (m,), below 2**32.
         seed: 0 to 2**64 - 1.

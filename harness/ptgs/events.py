@@ -158,9 +158,8 @@ def _row(row: Any, where: str) -> dict[str, Any]:
     heat = read.get("temperature")
     if heat is None:
         read["temperature"] = math.nan
-    elif isinstance(heat, bool) or not isinstance(heat, float | int) or not heat >= 0:
-        if not (isinstance(heat, float) and math.isnan(heat)):
-            raise BadArgument(
-                f"Expected `temperature` of {where} to be a number or null, got {heat!r}."
-            )
+    elif isinstance(heat, bool) or not isinstance(heat, float | int) or not 0 <= heat < math.inf:
+        raise BadArgument(
+            f"Expected `temperature` of {where} to be a number or null, got {heat!r}."
+        )
     return read

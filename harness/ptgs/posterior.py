@@ -19,6 +19,6 @@ def shapes(
     return prior + success, PRIOR_MASS - prior + failure
 
 
-def forget(old: NDArray[np.float32], gamma: float, new: NDArray[np.int64]) -> NDArray[np.float32]:
+def forget(old: NDArray[np.float64], gamma: float, new: NDArray[np.int64]) -> NDArray[np.float32]:
     """Return discounted counts after a group: gamma * old + new."""
-    return (gamma * old.astype(np.float64) + new).astype(np.float32)
+    return (gamma * old + new).astype(np.float32)

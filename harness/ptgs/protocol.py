@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Ids", "Sampler"]
 
-Ids: TypeAlias = Sequence[str] | Sequence[int] | NDArray[Any]
+Ids: TypeAlias = Sequence[str] | Sequence[int] | Sequence[str | int] | NDArray[Any]
 """Tasks: strings, or whole numbers 0 .. N - 1. One sampler takes one of the two kinds."""
 
 

@@ -83,15 +83,19 @@ def _told(events: Events, share: bool) -> Told:
 def _waves(slots: NDArray[np.int64], events: Events) -> NDArray[np.int64]:
     """Return for each row how often its task came in the same step before, by visit."""
     order = np.lexsort((events.visit, events.step, slots))
-    wave = np.zeros(len(slots), dtype=np.int64)
-    for before, after in zip(order[:-1], order[1:], strict=True):
-        if slots[before] == slots[after] and events.step[before] == events.step[after]:
-            if events.visit[before] == events.visit[after]:
-                raise BadArgument(
-                    f"Expected each group once, got {_name(events, int(after))} twice: "
-                    "`Events.merge` pools what several workers played of a group."
-                )
-            wave[after] = wave[before] + 1
+    task, step, visit = slots[order], events.step[order], events.visit[order]
+    again = np.zeros(len(order), dtype=bool)
+    again[1:] = (task[1:] == task[:-1]) & (step[1:] == step[:-1])
+    same = again.copy()
+    same[1:] &= visit[1:] == visit[:-1]
+    if same.any():
+        raise BadArgument(
+            f"Expected each group once, got {_name(events, int(order[int(np.argmax(same))]))} "
+            "twice: `Events.merge` pools what several workers played of a group."
+        )
+    place = np.arange(len(order))
+    wave = np.empty(len(order), dtype=np.int64)
+    wave[order] = place - np.maximum.accumulate(np.where(again, 0, place))
     return wave
 
 

@@ -139,7 +139,8 @@ class PTGS:
             ids: the tasks.
             successes: how many rollouts of each group succeeded, (m,) or one number.
             n: how many there were, (m,) or one number.
-            ref_successes, ref_n: those of them at `t_ref`; needed with `ref_share`, and only then.
+            ref_successes: successes among the rollouts at `t_ref`; with `ref_share` alone.
+            ref_n: how many of the `n` rollouts those were; with `ref_share` alone.
             step: the step that this belongs to; default one more than the last. Several updates
                 may share a step.
 

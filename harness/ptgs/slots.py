@@ -165,7 +165,7 @@ def _read(ids: Ids) -> Read:
     if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu":
         return Read([], _whole(ids))
     try:
-        values = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+        values: list[Any] = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
     except TypeError:
         raise BadArgument(f"Expected a list of task ids, got {type(ids).__name__}.") from None
     kinds = set(map(type, values))

@@ -67,7 +67,7 @@ class Table:
         """Return what is kept of tasks; a slot of -1, or beyond the end, is a task never seen."""
         known = (slots >= 0) & (slots < len(self.success))
         at = slots if known.all() else np.where(known, slots, 0)
-        columns = []
+        columns: list[NDArray[Any]] = []
         for name, kind in _COLUMNS.items():
             whole = issubclass(kind, np.integer)
             empty = _EMPTY.get(name, 0)

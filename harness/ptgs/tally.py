@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agentenvs.errors import BadArgument
+from agentenvs.harness.ptgs._checks import check_array
 from agentenvs.harness.ptgs.contrast import exact_sums
 
 __all__ = ["Tally"]
@@ -104,12 +104,8 @@ class Tally:
         Raises:
             BadArgument: an array is missing, or has another shape.
         """
-        shape = (2, len(_COLUMNS))
-        if np.shape(arrays.get("tally")) != shape or "tally_step" not in arrays:
-            raise BadArgument(
-                f"Expected `tally` of the state to have shape {shape}, "
-                f"got {np.shape(arrays.get('tally'))}."
-            )
+        check_array(arrays, "tally", (2, len(_COLUMNS)))
+        check_array(arrays, "tally_step", ())
         self._step = int(arrays["tally_step"])
         self._sums = np.array(arrays["tally"], dtype=np.float64)
 
