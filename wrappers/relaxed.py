@@ -77,7 +77,7 @@ class RelaxedToolCalls(gymnasium.Wrapper[str, Any, str, str], RecordConstructorA
             float(reward),
             terminated,
             truncated,
-            {**info, "parse": self._say(parse)},
+            {**info, "parse": self._say(parse, info.get("parse"))},
         )
 
     def parse(self, action: Any) -> Parse:
@@ -87,7 +87,18 @@ class RelaxedToolCalls(gymnasium.Wrapper[str, Any, str, str], RecordConstructorA
             return parse_tool_calls(action, tools, self.mode)
         return parse_structured(action, tools)
 
-    def _say(self, parse: Parse) -> dict[str, Any]:
+    def _say(self, parse: Parse, own: Any) -> dict[str, Any]:
+        # What is words to every format may be a command line of the benchmark's own.
+        if parse.status == "words" and isinstance(own, Mapping) and own.get("status") == "calls":
+            return {
+                "status": "calls",
+                "reason": "",
+                "repairs": [],
+                "strict": False,
+                "format": "native",
+                "calls": 1,
+                "mode": self.mode,
+            }
         return {
             "status": parse.status,
             "reason": parse.reason,

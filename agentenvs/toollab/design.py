@@ -79,7 +79,7 @@ class Design(Shared):
         truth: (4, 40, 3) what a pair really asks for.
         exception: (4, 40) whether that differs from the convention.
         known: (4, 40) the chance that a demonstrator knows it: 1 for canonical pairs, else drawn
-            from Beta(0.6, 7), whose mean is 0.079 and whose median is 0.037.
+            from Beta(0.6, 7), whose mean is 0.079 and whose median is 0.045.
         counted: (4, 10) label, count -> the count to say: each label has a permutation.
         train: (200,) task indices in order: 25 pairs of each errand, 10 of them exceptions, with
             two counts each.
