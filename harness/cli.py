@@ -11,7 +11,7 @@ from typing import Any
 
 from agentenvs import __version__
 from agentenvs.errors import AgentEnvsError, BadArgument, UnknownName
-from agentenvs.harness import commands, commands_data, commands_site
+from agentenvs.harness import commands, commands_data, commands_lab, commands_site
 
 __all__ = ["build_parser", "main"]
 
@@ -70,6 +70,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_play(verbs)
     _add_tax(verbs)
     commands_site.add_to(verbs)
+    commands_lab.add_to(verbs)
     return parser
 
 
@@ -216,7 +217,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        goes_on = args.verb == "data" or (args.verb == "run" and args.out)
+        goes_on = args.verb in ("data", "lab") or (args.verb == "run" and args.out)
         again = "; the same command again goes on" if goes_on else ""
         print(f"interrupted{again}", file=sys.stderr)
         return 130
