@@ -6,7 +6,7 @@ import functools
 import hashlib
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -85,6 +85,7 @@ class Design(Shared):
             two counts each.
         heldout: (120,) the same of the other 15 pairs of each errand, 6 of them exceptions.
         mini: (24,) tasks of `train`, 6 of each errand, a pair each, 10 of them exceptions.
+        digest: a hash of all of this, in twelve hexadecimal digits.
     """
 
     world: int
@@ -97,6 +98,7 @@ class Design(Shared):
     train: Ints
     heldout: Ints
     mini: Ints
+    digest: str
 
     @staticmethod
     def of(world: int = 0) -> Design:
@@ -133,15 +135,6 @@ class Design(Shared):
         errands, items, _ = self.parts(indices)
         found: NDArray[np.bool_] = self.exception[errands, items]
         return found
-
-    @property
-    def digest(self) -> str:
-        """A hash of all that was drawn, in twelve hexadecimal digits."""
-        text = hashlib.sha256()
-        for field in fields(self):
-            value = getattr(self, field.name)
-            text.update(f"{field.name}{np.asarray(value).tolist()}".encode())
-        return text.hexdigest()[:12]
 
 
 def check_world(world: object) -> int:
@@ -215,7 +208,10 @@ def _design(world: int) -> Design:
     }
     for array in drawn.values():
         array.flags.writeable = False
-    return Design(world=world, **drawn)
+    text = hashlib.sha256(f"world{world}".encode())
+    for name, array in drawn.items():
+        text.update(f"{name}{array.tolist()}".encode())
+    return Design(world=world, **drawn, digest=text.hexdigest()[:12])
 
 
 def _sets(draw: _Draw, exception: NDArray[np.bool_]) -> dict[str, Ints]:

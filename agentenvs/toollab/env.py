@@ -20,7 +20,7 @@ from agentenvs.toollab.design import (
     Design,
     check_world,
 )
-from agentenvs.toollab.grammar import FIND, FOUND, TOOLS, read, write
+from agentenvs.toollab.grammar import FIND, FOUND, TOOLS, read, schemas, write
 from agentenvs.toollab.tasks import all_ids, index_of, task_ids
 
 __all__ = ["ToolLabEnv"]
@@ -115,6 +115,8 @@ class ToolLabEnv(TextEnv):
         self.manual = manual
         self.max_steps = max_steps
         self.design = Design.of(world)
+        self._system = pages.system(self.design) if manual else ""
+        self._policy = pages.policy(self.design) if manual else ""
         self._errand: _Errand | None = None
 
     @property
@@ -142,9 +144,9 @@ class ToolLabEnv(TextEnv):
         )
         text = f"{ERRANDS[errand]} {ITEMS[item]} {COUNTS[count]}"
         info: dict[str, Any] = {
-            "system": pages.system(design) if self.manual else "",
-            "policy": pages.policy(design) if self.manual else "",
-            "tools": [tool.schema() for tool in TOOLS],
+            "system": self._system,
+            "policy": self._policy,
+            "tools": schemas(),
             "own_roles": not self.manual,
             "data_version": design.digest,
         }

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agentenvs.core import ToolCall
 from agentenvs.toollab.design import CHANNELS, CODES
-from agentenvs.toollab.grammar import TOOLS, read, write
+from agentenvs.toollab.grammar import TOOLS, read, schemas, write
 
 CALL = {"tag": "k3", "label": "boxed", "count": "two"}
 
@@ -30,8 +30,10 @@ def test_commands(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "  ", "find", "find the lamp", "Find lamp", "lamp", "Mail k3", "signed", "signed it"]
-    + ["[mail]", '{"tag": 1}', '["mail"]', "find\x00lamp"],
+    [
+        *("", "  ", "find", "find the lamp", "Find lamp", "lamp", "Mail k3", "signed"),
+        *("signed it", "[mail]", '{"tag": 1}', '["mail"]', "find\x00lamp"),
+    ],
 )
 def test_anything_else_is_closing_words(text: str) -> None:
     reading = read(text)
@@ -60,8 +62,16 @@ def test_calls_are_read_as_the_command_that_says_the_same() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [{}, {**CALL, "more": "x"}, {**CALL, "tag": 3}, {**CALL, "tag": "k3 k3"}, {**CALL, "tag": ""}]
-    + [{"tag": "k3", "label": "boxed"}, {**CALL, "count": None}, {**CALL, "label": ["boxed"]}],
+    [
+        {},
+        {"tag": "k3", "label": "boxed"},
+        {**CALL, "more": "x"},
+        {**CALL, "tag": 3},
+        {**CALL, "tag": "k3 k3"},
+        {**CALL, "tag": ""},
+        {**CALL, "count": None},
+        {**CALL, "label": ["boxed"]},
+    ],
 )
 def test_wrong_arguments_leave_the_name_alone(arguments: dict[str, Any]) -> None:
     assert read(as_json(("mail", arguments))).commands == (("mail",),)
@@ -138,3 +148,9 @@ def test_tools() -> None:
     assert not set(CODES) & {tool.name for tool in TOOLS}
     for tool in TOOLS:
         assert list(tool.parameters["properties"]) == tool.parameters["required"]
+
+
+def test_schemas_are_those_of_the_tools_and_fresh() -> None:
+    assert schemas() == [tool.schema() for tool in TOOLS]
+    schemas()[1]["parameters"]["required"].clear()
+    assert schemas() == [tool.schema() for tool in TOOLS]
