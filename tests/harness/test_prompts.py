@@ -99,6 +99,15 @@ def test_plain_shows_the_official_words_alone() -> None:
     ]
 
 
+def test_plain_keeps_roles_where_the_benchmark_says_so() -> None:
+    messages: list[Message] = [{"role": "tool", "content": "k3"}]
+    news = Plain().news("k3", {"messages": messages, "own_roles": True})
+    assert news == messages
+    assert news[0] is not messages[0]
+    assert as_chat(news, tool_role=Plain.tool_role) == messages
+    assert Plain().news("k3", {"messages": messages}) == [{"role": "user", "content": "k3"}]
+
+
 def test_examples_go_before_the_conversation() -> None:
     messages = Light(2).opening("Add 2 and 3.", INFO)
     assert [m["role"] for m in messages[1:9]] == ["user", "assistant", "tool", "assistant"] * 2

@@ -104,6 +104,21 @@ def test_words_that_a_grammar_could_take_for_calls_go_out_wrapped(
     assert json.loads(told(env, words)["action"]) == {"content": words, "tool_calls": []}
 
 
+def test_words_that_the_benchmark_itself_reads_as_a_call_are_reported_as_one() -> None:
+    env = RelaxedToolCalls(gymnasium.make("agentenvs/ToolLab-v0", task="0/order/lamp/seven"))
+    env.reset(seed=0)
+    assert told(env, "find lamp")["parse"] == {
+        "status": "calls",
+        "reason": "",
+        "repairs": [],
+        "strict": False,
+        "format": "native",
+        "calls": 1,
+        "mode": "relaxed",
+    }
+    assert told(env, "Done.")["parse"]["status"] == "words"
+
+
 def test_an_empty_list_of_calls_is_words_without_content(env: RelaxedToolCalls) -> None:
     info = told(env, "[]")
     assert json.loads(info["action"]) == {"content": None, "tool_calls": []}
