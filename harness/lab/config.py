@@ -17,7 +17,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from agentenvs.errors import BadArgument
+from agentenvs.errors import BadArgument, did_you_mean
 from agentenvs.harness.lab import arms as arms_
 from agentenvs.harness.lab.arms import Arm
 
@@ -166,7 +166,8 @@ def read(path: str | os.PathLike[str], smoke: bool = False) -> LabConfig:
     """Return the bundled settings with those of a JSON file above them.
 
     Args:
-        path: a JSON object; what it lacks stays as it is, lists are replaced whole.
+        path: a JSON object; what it lacks stays as it is, lists are replaced whole. Under
+            `arms`, an object with arms by name changes those alone.
         smoke: whether the quick settings lie below.
 
     Raises:
@@ -217,9 +218,24 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
     merged = dict(below)
     for key, value in above.items():
         under = below.get(key)
-        both = isinstance(value, Mapping) and isinstance(under, Mapping)
-        merged[key] = _merged(under, value) if both else value  # type: ignore[arg-type]
+        if isinstance(value, Mapping) and isinstance(under, Mapping):
+            merged[key] = _merged(under, value)
+        elif key == "arms" and isinstance(value, Mapping):
+            merged[key] = _changed_arms(below[key], value)
+        else:
+            merged[key] = value
     return merged
+
+
+def _changed_arms(arms: list[dict[str, Any]], changes: Mapping[str, Any]) -> list[Any]:
+    """Return the arms with some of them changed, by name."""
+    names = [arm["name"] for arm in arms]
+    for name, change in changes.items():
+        if name not in names:
+            raise BadArgument(f"`arms.{name}`: there is no such arm.{did_you_mean(name, names)}")
+        if not isinstance(change, Mapping):
+            raise BadArgument(f"`arms.{name}`: expected an object, got {change!r:.40}.")
+    return [_merged(arm, changes.get(arm["name"], {})) for arm in arms]
 
 
 _PLAIN: Mapping[str, tuple[type, ...]] = {

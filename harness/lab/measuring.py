@@ -42,21 +42,28 @@ class Measuring:
         seed: of the models.
         world: the tensor world.
         folder: where the measurements go.
+        evaluate: plays, as `agentenvs.harness.lab.evaluate.evaluate` does.
     """
 
-    def __init__(self, config: LabConfig, seed: int, world: Any, folder: Path) -> None:
+    def __init__(
+        self,
+        config: LabConfig,
+        seed: int,
+        world: Any,
+        folder: Path,
+        evaluate: Callable[..., NDArray[np.bool_]],
+    ) -> None:
         self._config = config
         self._seed = seed
         self._world = world
         self._folder = folder
+        self._evaluate = evaluate
         self._names = all_ids(config.world)
 
     def _play(self, model: Any, tasks: str, n: int, heat: float, *use: str | int) -> Any:
-        from agentenvs.harness.lab.evaluate import evaluate
-
         indices: NDArray[np.int64] = getattr(Design.of(self._config.world), tasks)
         seed = derive(self._seed, "lab", *use, tasks, repr(heat))
-        flags = np.asarray(evaluate(model, self._world, indices, n, heat, seed), dtype=np.bool_)
+        flags = np.asarray(self._evaluate(model, self._world, indices, n, heat, seed))
         return [self._names[at] for at in indices.tolist()], flags, seed
 
     def evaluate(self, model: Any, who: Mapping[str, Any], report: Callable[[float], None]) -> None:

@@ -40,6 +40,7 @@ def perform(study: str | os.PathLike[str], job: Job, report: Callable[[float, st
     """
     import torch
 
+    from agentenvs.harness.lab.evaluate import evaluate
     from agentenvs.harness.lab.model import load, save
     from agentenvs.harness.lab.world import TensorWorld
 
@@ -51,7 +52,7 @@ def perform(study: str | os.PathLike[str], job: Job, report: Callable[[float, st
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     world = TensorWorld(Design.of(config.world))
-    measuring = Measuring(config, job.seed, world, part)
+    measuring = Measuring(config, job.seed, world, part, evaluate)
     clock = _Clock()
 
     def on_step(step: int, steps: int, model: Any) -> None:
@@ -106,9 +107,8 @@ def _write(part: Path, made: Trained, names: tuple[str, ...], told: dict[str, An
         made.recorder.write(part / TRAINING, names)
         sampler = made.recorder.inner
         told["sampler"] = {"settings": sampler.describe(), "stats": sampler.stats()}
-        events = getattr(getattr(sampler, "inner", sampler), "events", None)
-        if events is not None:
-            write_whole(part / EVENTS, (dump(row) for row in events.rows()))
+        if getattr(sampler, "keep_events", False):
+            write_whole(part / EVENTS, (dump(row) for row in sampler.events.rows()))
     # The last file: its being there says that the folder is whole.
     write_json(part / "job.json", told)
 

@@ -67,7 +67,7 @@ def run_study(
         if todo:
             folder.begin(names, listed)
             call = doing or functools.partial(perform, os.fspath(Path(out).resolve()))
-            shown = watch(todo, len(done), quiet)
+            shown = watch(todo, len(done), jobs, quiet)
             try:
                 for event in work(todo, call, jobs, done):
                     shown.take(event)

@@ -13,18 +13,19 @@ from agentenvs.harness.lab.student import over_seeds
 
 __all__ = ["PAIRED", "summarise"]
 
-#: measures of which differences to the arm beside are told, by key; `tax_*` stands for each K
-PAIRED = ("pass_1", "pass_n", "never", "always", "tax_*", "heldout_1", "heldout_n", "exception_n")
+#: measures of which differences to the arm beside are told, besides every tax
+PAIRED = ("pass_1", "pass_n", "never", "always", "heldout_1", "heldout_n", "exception_n")
 
 
 def summarise(results: Results) -> dict[str, Any]:
     """Return the study's numbers.
 
     `arms` has for each arm its values by seed (`by_seed`), their means with t intervals over
-    seeds (`spread`), and of the first seed what it says alone, with intervals over tasks
-    (`within`). `pairs` has, for each arm that stands beside another, the differences seed by
-    seed with their t intervals, and those at equal pass@1. `not_run` names what was not run.
-    NaN stays NaN; k* is infinite where curves do not cross within n.
+    seeds (`spread`), what changed from its start (`change`), and of the first seed what it says
+    alone, with intervals over tasks (`within`). `pairs` has, for each arm that stands beside
+    another, the differences seed by seed with their t intervals, and those at equal pass@1.
+    `not_run` names what was not run. NaN stays NaN; k* is infinite where curves do not cross
+    within n.
     """
     config = results.config
     shown = names(config.evaluation.n, config.evaluation.budgets)
@@ -38,6 +39,8 @@ def summarise(results: Results) -> dict[str, Any]:
         "reference": config.reference,
         "temperatures": list(config.evaluation.temperatures),
         "probe_temperatures": list(config.probe.temperatures),
+        "probe_n": config.probe.n,
+        "hot": config.probe.hot,
         "tasks": {"train": len(results.exception), "exceptions": int(results.exception.sum())},
         "measures": {one.key: one.title for one in shown},
         "seeds": results.seeds(),
@@ -64,6 +67,7 @@ def _arm(results: Results, name: str, shown: tuple[Measure, ...]) -> dict[str, A
         "against": arm.against,
         "seeds": seeds,
         "by_seed": {str(seed): values for seed, values in by_seed.items()},
+        "change": _changes(results, name, shown),
         "spread": {
             one.key: over_seeds(_finite([by_seed[seed][one.key] for seed in seeds]))._asdict()
             for one in shown
@@ -92,17 +96,12 @@ def _pair(
     arms: dict[str, Any],
 ) -> dict[str, Any]:
     seeds = results.seeds(name, against)
+    found_by = arms[name]["by_seed"], arms[against]["by_seed"]
     differences = {}
     for one in shown:
-        key = "tax_*" if one.key.startswith("tax_") else one.key
-        if key not in PAIRED:
-            continue
-        # A tax against another start would be no difference of one thing.
-        values = [
-            arms[name]["by_seed"][str(seed)][one.key] - arms[against]["by_seed"][str(seed)][one.key]
-            for seed in seeds
-        ]
-        differences[one.key] = {"values": values, **over_seeds(values)._asdict()}
+        if one.key in PAIRED or one.key.startswith("tax_"):
+            pairs = [[by[str(seed)][one.key] for by in found_by] for seed in seeds]
+            differences[one.key] = _spread([own - other for own, other in pairs])
     found = {seed: matched(results, name, against, seed) for seed in seeds}
     same = {seed: one for seed, one in found.items() if one is not None}
     at_equal = None
@@ -113,8 +112,8 @@ def _pair(
             "k": next(iter(same.values())).k,
             "seeds": list(same),
             "pass_1": [one.pass_1 for one in same.values()],
-            "pass_k": {"values": coverage, **over_seeds(coverage)._asdict()},
-            "tax": {"values": tax, **over_seeds(tax)._asdict()},
+            "pass_k": _spread(coverage),
+            "tax": _spread(tax),
         }
     first = seeds[0]
     return {
@@ -131,6 +130,26 @@ def _pair(
         },
         "at_equal_pass_1": at_equal,
     }
+
+
+def _changes(results: Results, name: str, shown: tuple[Measure, ...]) -> dict[str, Any]:
+    """Return the arm minus its start, seed by seed; empty without a start."""
+    start = results.config.arm(name).start
+    if start is None or not results.seeds(name, start):
+        return {}
+    pairs = [
+        (measures(results, name, seed), measures(results, start, seed))
+        for seed in results.seeds(name, start)
+    ]
+    return {
+        one.key: _spread([after[one.key] - before[one.key] for after, before in pairs])
+        for one in shown
+        if one.share
+    }
+
+
+def _spread(values: list[float]) -> dict[str, Any]:
+    return {"values": values, **over_seeds(values)._asdict()}
 
 
 def _not_run(results: Results) -> dict[str, Any]:

@@ -82,23 +82,26 @@ def make_sampler(plain: Mapping[str, Any] | None, seed: int) -> Any:
     Raises:
         BadArgument: no such kind, or arguments that it does not take.
     """
-    from agentenvs.harness import ptgs
+    from agentenvs.harness.ptgs.baselines import Fixed, HeatMatched, Spread
+    from agentenvs.harness.ptgs.sampler import PTGS
+    from agentenvs.harness.ptgs.schedule import Ramp
 
     told = dict(plain or {"kind": "Fixed", "t": 1.0})
     kind = told.pop("kind", None)
     if kind not in _SAMPLERS:
         raise BadArgument(f"Expected a sampler of {', '.join(_SAMPLERS)}, got {kind!r}.")
     if isinstance(told.get("target"), Mapping):
-        told["target"] = ptgs.Ramp(**told["target"])
+        told["target"] = Ramp(**told["target"])
     try:
         if kind == "Fixed":
-            return ptgs.Fixed(**told)
+            return Fixed(**told)
         if kind == "Spread":
-            return ptgs.Spread(**told)
-        inner = ptgs.PTGS(**told, seed=seed, keep_events=True)
+            return Spread(**told)
+        if kind == "HeatMatched":
+            return HeatMatched(PTGS(**told, seed=seed))
+        return PTGS(**told, seed=seed, keep_events=True)
     except TypeError as error:
         raise BadArgument(f"Sampler {kind}: {error}.") from None
-    return inner if kind == "PTGS" else ptgs.HeatMatched(inner)
 
 
 def _options(kind: Any, *layers: Mapping[str, Any]) -> Any:

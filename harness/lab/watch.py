@@ -21,20 +21,25 @@ class Watch:
     Args:
         jobs: those to be done.
         done: how many there were before.
+        workers: how many run at a time.
     """
 
-    def __init__(self, jobs: Sequence[Job], done: int) -> None:
+    def __init__(self, jobs: Sequence[Job], done: int, workers: int) -> None:
         self.jobs = list(jobs)
+        self.workers = workers
         self.before = done
         self.total = sum(job.weight for job in jobs)
         self.ended = 0
         self._weight = 0.0
         self._running: dict[Job, tuple[float, str]] = {}
-        self._began = time.monotonic()
+        self._at = time.monotonic()
+        self._busy_s = 0.0
 
     def take(self, event: Event) -> None:
         """Take note of what happened."""
-        job = event.job
+        now, job = time.monotonic(), event.job
+        self._busy_s += len(self._running) * (now - self._at)
+        self._at = now
         if job is None:
             return
         if event.kind in ("begun", "on"):
@@ -55,10 +60,14 @@ class Watch:
 
     @property
     def eta_s(self) -> float:
-        """Seconds to go at the rate so far; infinite before anything is done."""
-        share = self.share
-        passed = time.monotonic() - self._began
-        return passed * (1 - share) / share if share > 0 else float("inf")
+        """Seconds to go at the rate so far; infinite before anything is done.
+
+        As many workers as there are jobs left are taken to be busy from here on.
+        """
+        share, left = self.share, max(1, len(self.jobs) - self.ended)
+        if share <= 0:
+            return float("inf")
+        return self._busy_s * (1 - share) / share / min(self.workers, left)
 
     def line(self) -> str:
         """Return the state as one line of text."""
@@ -73,8 +82,8 @@ class Watch:
 class _Lines(Watch):
     """A line for each job that ends, and one every ten seconds."""
 
-    def __init__(self, jobs: Sequence[Job], done: int, stream: TextIO) -> None:
-        super().__init__(jobs, done)
+    def __init__(self, jobs: Sequence[Job], done: int, workers: int, stream: TextIO) -> None:
+        super().__init__(jobs, done, workers)
         self._stream = stream
         self._said = time.monotonic()
         before = f" ({done} done before)" if done else ""
@@ -97,8 +106,8 @@ class _Lines(Watch):
 class _Bars(Watch):
     """A bar for the whole, and a line for each job that runs."""
 
-    def __init__(self, jobs: Sequence[Job], done: int, stream: TextIO) -> None:
-        super().__init__(jobs, done)
+    def __init__(self, jobs: Sequence[Job], done: int, workers: int, stream: TextIO) -> None:
+        super().__init__(jobs, done, workers)
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn
 
@@ -135,19 +144,23 @@ class _Bars(Watch):
         self._bar.stop()
 
 
-def watch(jobs: Sequence[Job], done: int, quiet: bool, stream: TextIO | None = None) -> Watch:
+def watch(
+    jobs: Sequence[Job], done: int, workers: int, quiet: bool, stream: TextIO | None = None
+) -> Watch:
     """Return what shows how far the jobs are.
 
     Args:
         jobs: those to be done.
         done: how many there were before.
+        workers: how many run at a time.
         quiet: show nothing.
         stream: default standard error.
     """
     if quiet:
-        return Watch(jobs, done)
+        return Watch(jobs, done, workers)
     where = sys.stderr if stream is None else stream
-    return _Bars(jobs, done, where) if where.isatty() else _Lines(jobs, done, where)
+    kind = _Bars if where.isatty() else _Lines
+    return kind(jobs, done, workers, where)
 
 
 def duration(seconds: float) -> str:

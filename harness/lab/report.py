@@ -1,0 +1,73 @@
+"""The report of a study: JSON, tables, figures and the page, from what its folder holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentenvs.harness.lab.config import bundled
+from agentenvs.harness.lab.figures import draw
+from agentenvs.harness.lab.folder import StudyFolder, write_json
+from agentenvs.harness.lab.page import page
+from agentenvs.harness.lab.results import read_results
+from agentenvs.harness.lab.summary import summarise
+from agentenvs.harness.lab.tables import Table, tables
+from agentenvs.harness.lab.words import Section, words
+from agentenvs.harness.outcomes_file import write_whole
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["Report", "render", "report"]
+
+
+class Report(NamedTuple):
+    """What there is to show of a study."""
+
+    summary: dict[str, Any]
+    tables: list[Table]
+    sections: list[Section]
+
+
+def report(folder: StudyFolder) -> Report:
+    """Write `summary.json`, `figures/` and `index.html` into a study's folder, and return it all.
+
+    Raises:
+        RunDamaged: no job is finished, or what one left cannot be read.
+    """
+    results = read_results(folder)
+    summary = summarise(results)
+    found = Report(summary, tables(summary), words(summary, bundled()))
+    pictures = draw(results, folder.path / "figures")
+    text = page(summary, found.sections, found.tables, pictures)
+    write_json(folder.path / "summary.json", summary)
+    write_whole(folder.path / "index.html", [text.encode()])
+    return found
+
+
+def render(found: Report, console: Console) -> None:
+    """Print the tables and the words; needs rich."""
+    from rich.box import SIMPLE
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    sections = dict(found.sections)
+    for one in found.tables:
+        grid = Grid(box=SIMPLE, show_edge=False, pad_edge=False, title=Text(one.title))
+        grid.title_justify = "left"
+        for at, name in enumerate(one.columns):
+            grid.add_column(Text(name), justify="right" if at else "left", overflow="fold")
+        for row in one.rows:
+            grid.add_row(*(Text(cell) for cell in row))
+        console.print(grid)
+        console.print(one.note, style="dim", markup=False, highlight=False)
+        console.print()
+    for title, lines in sections.items():
+        _list(console, title, lines)
+
+
+def _list(console: Console, title: str, lines: Sequence[str]) -> None:
+    console.print(title, style="bold", markup=False, highlight=False)
+    for line in lines:
+        console.print(f"- {line}", markup=False, highlight=False)
+    console.print()
