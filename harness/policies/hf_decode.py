@@ -122,7 +122,7 @@ class Decoder:
         width = max(len(p) for p in prompts)
         chunk = max(len(p) - reach for p, (_, reach) in zip(prompts, found, strict=True))
         cached = [max(0, len(p) - chunk) for p in prompts]
-        cache = stack([kv for kv, _ in found], cached, width - chunk)
+        cache = stack([kv for kv, _ in found], cached, width - chunk, chunk)
         ids = [[0] * (chunk - len(p)) + list(p[-chunk:]) for p in prompts]
         mask = [[0] * (width - len(p)) + [1] * len(p) for p in prompts]
         logits, cache = self._forward(self._tensor(ids), self._tensor(mask), cache)
@@ -139,7 +139,8 @@ class Decoder:
         read = dict(zip(distinct, self._read(distinct), strict=True))
         lengths = [len(p) for p in prompts]
         width = max(lengths)
-        cache = stack([read[p][1] for p in prompts], lengths, width)
+        longest = max(row.max_tokens for row in rows)
+        cache = stack([read[p][1] for p in prompts], lengths, width, longest)
         logits = torch.stack([read[p][0] for p in prompts])
         del read
         mask = self._tensor([[0] * (width - n) + [1] * n for n in lengths])

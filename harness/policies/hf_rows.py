@@ -36,6 +36,7 @@ class Row:
         self.prompt_ids = list(prompt_ids)
         self.temperature = request.temperature
         self.top_p = request.top_p
+        self.max_tokens = request.max_tokens
         self.ids: list[int] = []
         self.logprobs: list[float] = []
         self.finish_reason: FinishReason | None = None
@@ -73,7 +74,7 @@ class Row:
                 self._text = text[:at]
                 self.finish_reason = "stop"
                 return
-        if len(self.ids) >= self._request.max_tokens:
+        if len(self.ids) >= self.max_tokens:
             self.finish_reason = "length"
 
     def completion(self) -> Completion:

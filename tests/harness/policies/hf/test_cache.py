@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentenvs.harness.policies.hf_cache import PrefixStore, is_plain, stack, unstack
 
@@ -45,6 +47,48 @@ def test_the_oldest_used_goes_when_the_bytes_run_out(states):
     assert store.find([2, 2, 2])[1] == 0
     assert store.find([1, 1, 1])[1] == 2
     assert store.find([3, 3, 3, 3])[1] == 3
+
+
+_SEQUENCES = st.lists(
+    st.lists(st.sampled_from([0, 1, 255, 256, 70_000]), min_size=1, max_size=5), max_size=12
+)
+
+
+@given(_SEQUENCES, _SEQUENCES)
+def test_what_is_found_is_what_a_search_of_all_would_find(added, asked):
+    store = PrefixStore(10**9)
+    for ids in added:
+        store.add(ids, [(_Named(tuple(ids)), _Named(()))])
+    for ids in asked:
+        kv, reach = store.find(ids)
+        shared = [n for n in range(len(ids)) for other in added if other[:n] == ids[:n]]
+        assert reach == max(shared, default=0)
+        assert not reach or list(kv[0][0].ids[:reach]) == ids[:reach]
+    longest = {tuple(ids) for ids in added}
+    longest -= {ids for ids in longest for o in longest if o != ids and o[: len(ids)] == ids}
+    assert len(store) == len(longest)
+
+
+@given(_SEQUENCES, st.integers(0, 12))
+def test_the_store_never_holds_more_than_its_limit(added, tokens):
+    store = PrefixStore(tokens)
+    for ids in added:
+        store.add(ids, [(_Named(tuple(ids)), _Named(()))])
+        assert sum(len(key) // 4 for key in store._order) <= tokens
+        assert len(store) == len(store._order)
+
+
+class _Named:
+    """Stands for states of one byte a token, and tells whose they are."""
+
+    def __init__(self, ids):
+        self.ids = ids
+
+    def numel(self):
+        return len(self.ids)
+
+    def element_size(self):
+        return 1
 
 
 def test_nothing_is_kept_without_room(states):
