@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from agentenvs.harness.ptgs._checks import check_array
 
-__all__ = ["COUNT", "COUNT_2", "EDGES", "SUM", "SUM_2", "Contrast", "bin_of", "exact_sums"]
+__all__ = ["COUNT", "COUNT_2", "EDGES", "SUM", "SUM_2", "Contrast", "bin_of", "exact"]
 
 EDGES = (0.0, 0.05, 0.15, 0.3, 0.5, 0.75, 1.0)
 """Bins of the estimated rate of success within which groups are pooled."""
@@ -57,9 +57,9 @@ class Contrast:
         for side, here in ((_HOT, warmth > 0), (_COLD, warmth < 0)):
             gap = difference[here]
             ones = np.ones_like(gap)
-            columns = (ones, ones, gap, gap * gap)
-            for column, values in enumerate(columns):
-                self._pending[side, :, column] += exact_sums(values, bins[here], _BINS)
+            for column, values in enumerate((ones, ones, exact(gap), exact(gap * gap))):
+                sums = np.bincount(bins[here], weights=values, minlength=_BINS)
+                self._pending[side, :, column] += sums
 
     def heated(self, step: int) -> NDArray[np.float64]:
         """Return the sums over heated groups as they were when `step` began, (bins, 4)."""
@@ -114,9 +114,9 @@ def bin_of(estimate: NDArray[np.float64]) -> NDArray[np.intp]:
     return np.searchsorted(np.array(EDGES[1:-1]), estimate, side="right")
 
 
-def exact_sums(
-    values: NDArray[np.float64], bins: NDArray[np.intp], size: int
-) -> NDArray[np.float64]:
-    """Return the sum in each bin, the same in any order: values are rounded to 2**-24 first."""
-    units = np.bincount(bins, weights=np.rint(values * 2.0**24), minlength=size)
-    return np.asarray(units * 2.0**-24)
+def exact(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values rounded to 2**-24, so that their sum is the same in any order.
+
+    That holds for up to 2**29 values below 1.
+    """
+    return np.asarray(np.rint(values * 2.0**24) * 2.0**-24)

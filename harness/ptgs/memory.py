@@ -21,7 +21,7 @@ from agentenvs.harness.ptgs.table import Rows, Table
 from agentenvs.harness.ptgs.tally import Tally
 from agentenvs.harness.ptgs.theory import temperature
 
-__all__ = ["Memory", "Told"]
+__all__ = ["Copy", "Memory", "Told"]
 
 _KEEP = Gate().keep
 
@@ -33,23 +33,33 @@ class Told(NamedTuple):
     ref: Groups
 
 
+class Copy(NamedTuple):
+    """What `Memory.put_back` needs."""
+
+    step: int
+    slots: NDArray[np.int64]
+    columns: dict[str, NDArray[Any]]
+    sums: dict[str, NDArray[Any]]
+
+
 class Memory:
     """Counts of tasks, temperatures that are out, and sums to watch.
 
     Attributes:
-        step: the last step that was told.
+        settings: what it was told to do.
+        step: the last step that was told, 0 before the first.
         slots, table, tally, contrast: where it all lies.
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+        self.settings = settings
         self.step = 0
         self.slots, self.table, self.tally = Slots(), Table(), Tally()
         self.contrast = Contrast(settings.gate.keep if settings.gate else _KEEP)
 
     def posterior(self, step: int, rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the shapes of the Beta posteriors with the target of `step`, both (m,)."""
-        target = self._settings.target_at(step, rows.visits)
+        target = self.settings.target_at(step, rows.visits)
         return shapes(rows.success, rows.failure, target)
 
     def draw(self, found: Found, step: int) -> NDArray[np.float64]:
@@ -67,7 +77,7 @@ class Memory:
     def fold(self, slots: NDArray[np.int64], step: int, told: Told) -> None:
         """Learn from groups, each task once; their temperatures are no more out."""
         self.table.grow(len(self.slots))
-        settings, table = self._settings, self.table
+        settings, table = self.settings, self.table
         rows = table.rows(slots)
         feed = told.ref if settings.ref_share else told.all
         a, b = self.posterior(step, rows)
@@ -88,9 +98,22 @@ class Memory:
         table.drawn[slots] = 0
         self.step = step
 
+    def copy_of(self, slots: NDArray[np.int64]) -> Copy:
+        """Return what is known, and of tasks what is known of some, for `put_back`."""
+        self.table.grow(len(self.slots))
+        sums = self.tally.arrays() | self.contrast.arrays()
+        return Copy(self.step, slots, self.table.take(slots), sums)
+
+    def put_back(self, copy: Copy) -> None:
+        """Forget what was learned since `copy`, of the tasks that it has."""
+        self.table.put(copy.slots, copy.columns)
+        self.tally.load(copy.sums)
+        self.contrast.load(copy.sums)
+        self.step = copy.step
+
     def stats(self) -> dict[str, float]:
         """Return what there is to watch; see `PTGS.stats`."""
-        settings, coming = self._settings, self.step + 1
+        settings, coming = self.settings, self.step + 1
         told = self.tally.stats()
         if not (isinstance(settings.target, Ramp) and settings.target.by == "visits"):
             told["target"] = float(settings.target_at(coming, np.zeros(1, dtype=np.int64))[0])
@@ -100,23 +123,23 @@ class Memory:
             told["gate_off"] = float(settings.gate.off(self.contrast.heated(coming)).mean())
         return told
 
-    def header(self) -> dict[str, Any]:
-        """Return what is known and no array, ready for JSON."""
-        return {
-            "step": self.step,
-            "kind": self.slots.kind,
-            "size": len(self.slots),
-            "ids": self.slots.ids,
-        }
+    def dump(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return copies of what is known: a header ready for JSON, and arrays.
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return copies of what is known, as arrays."""
-        self.table.grow(len(self.slots))
-        table = self.table.arrays(len(self.slots))
-        return table | self.tally.arrays() | self.contrast.arrays()
+        Strings are in order, so that whoever knows the same has the same state, however the
+        tasks came.
+        """
+        size, ids = len(self.slots), self.slots.ids
+        order = np.arange(size)
+        if self.slots.kind == "str":
+            order = np.array(sorted(range(size), key=ids.__getitem__), dtype=np.int64)
+            ids = sorted(ids)
+        header = {"step": self.step, "kind": self.slots.kind, "size": size, "ids": ids}
+        self.table.grow(size)
+        return header, self.table.take(order) | self.tally.arrays() | self.contrast.arrays()
 
     def load(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-        """Take over what `header` and `arrays` gave.
+        """Take over what `dump` gave.
 
         Raises:
             BadArgument: they do not fit together.
@@ -127,8 +150,13 @@ class Memory:
                 f"Expected a step, a kind and a size in the header, got {step!r}, {kind!r} and "
                 f"{size!r}."
             )
-        if not isinstance(ids, list) or (kind == "str" and len(set(ids)) != size):
-            raise BadArgument(f"Expected {size} different task ids in the header.")
+        wanted = size if kind == "str" else 0
+        if (
+            not isinstance(ids, list)
+            or not all(isinstance(one, str) for one in ids)
+            or not len(ids) == len(set(ids)) == wanted
+        ):
+            raise BadArgument(f"Expected {wanted} different task ids in the header.")
         self.table.load(arrays, size)
         self.tally.load(arrays)
         self.contrast.load(arrays)
@@ -138,7 +166,7 @@ class Memory:
     def _fresh(
         self, slots: NDArray[np.int64], hashes: NDArray[np.uint64], step: int
     ) -> NDArray[np.float32]:
-        settings, rows = self._settings, self.table.rows(slots)
+        settings, rows = self.settings, self.table.rows(slots)
         visits = rows.visits.astype(np.uint64)
         a, b = self.posterior(step, rows)
         p = draws.beta(a, b, hashes, visits, settings.seed)

@@ -8,39 +8,47 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Words", "philox"]
-
-Words = tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]
-"""Four words of 32 bits for each counter, held in 64."""
+__all__ = ["philox"]
 
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
-_FACTORS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+_FACTORS = np.array([[0xD2511F53], [0xCD9E8D57]], dtype=np.uint64)
 _STEPS = 0x9E3779B9, 0xBB67AE85
 _ROUNDS = 10
 
 
-def philox(counter: Words, key: int) -> Words:
-    """Return four words for each counter.
+def philox(counter: NDArray[np.uint64], key: int) -> NDArray[np.uint64]:
+    """Return four random words of 32 bits for each counter, (4, m), held in 64.
 
     Args:
-        counter: four arrays of one shape, uint64 below 2**32.
+        counter: four words each, below 2**32, (4, m).
         key: 0 to 2**64 - 1.
 
     Source: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (SC 2011).
     """
-    c0, c1, c2, c3 = counter
-    low, high = key & 0xFFFFFFFF, key >> 32
-    for _ in range(_ROUNDS):
-        first, second = c0 * _FACTORS[0], c2 * _FACTORS[1]
-        c0 = second >> _SHIFT
-        c0 ^= c1
-        c0 ^= np.uint64(low)
-        c2 = first >> _SHIFT
-        c2 ^= c3
-        c2 ^= np.uint64(high)
-        second &= _LOW
-        first &= _LOW
-        c1, c3 = second, first
-        low, high = (low + _STEPS[0]) & 0xFFFFFFFF, (high + _STEPS[1]) & 0xFFFFFFFF
-    return c0, c1, c2, c3
+    even, odd = counter[0::2].copy(), counter[1::2].copy()
+    product = np.empty_like(even)
+    keys = _round_keys(key)
+    for at in range(_ROUNDS):
+        np.multiply(even, _FACTORS, out=product)
+        # The halves of each product change places: word 0 comes of word 2 and the other way.
+        np.right_shift(product[::-1], _SHIFT, out=even)
+        even ^= odd
+        even ^= keys[at]
+        np.bitwise_and(product[::-1], _LOW, out=odd)
+    words = np.empty_like(counter)
+    words[0::2], words[1::2] = even, odd
+    return words
+
+
+def _round_keys(key: int) -> NDArray[np.uint64]:
+    """Return the two words that each round mixes in, (rounds, 2, 1)."""
+    words = [
+        [(word + at * step) & 0xFFFFFFFF for word, step in zip(_halves(key), _STEPS, strict=True)]
+        for at in range(_ROUNDS)
+    ]
+    return np.array(words, dtype=np.uint64)[:, :, None]
+
+
+def _halves(key: int) -> tuple[int, int]:
+    return key & 0xFFFFFFFF, key >> 32

@@ -17,7 +17,7 @@ __all__ = ["replay"]
 _CLOSE = 1e-6
 
 
-def replay(memory: Memory, events: Events, share: bool, check: bool) -> None:
+def replay(memory: Memory, events: Events, check: bool) -> None:
     """Take in logged groups.
 
     A step's groups are told in waves, so that a task that came twice in it comes twice. A
@@ -26,58 +26,101 @@ def replay(memory: Memory, events: Events, share: bool, check: bool) -> None:
     Args:
         memory: what learns.
         events: the log.
-        share: whether a part of each group was played at T_ref.
         check: compare temperatures and visits with what `memory` gives.
 
     Raises:
-        BadArgument: a row that does not fit; names it.
+        BadArgument: a row that does not fit; names it. Counts are as before then.
     """
     if not len(events):
         return
     _check_steps(memory, events)
-    found = memory.slots.find(memory.slots.read(list(events.task)), add=True)
-    told = _told(events, share)
+    told = _told(memory, events)
+    found = memory.slots.find(memory.slots.read(events.task), add=True)
     wave = _waves(found.slots, events)
-    given = ~np.isnan(events.temperature)
-    for step in np.union1d(events.step, events.drawn[given]).tolist():
-        now, drawn = events.step == step, given & (events.drawn == step)
-        for turn in range(int(wave[now].max(initial=-1)) + 1):
-            rows = np.flatnonzero(now & (wave == turn))
-            _match_visits(memory, found.slots, events, rows, check)
-            _draw(memory, found.slots, found.hashes, events, rows[drawn[rows]], check)
-            memory.table.held[found.slots[rows]] = events.temperature[rows]
-            part = Told(*(Groups(g.s[rows], g.n[rows]) for g in told))
-            memory.fold(found.slots[rows], step, part)
-        later = np.flatnonzero(drawn & ~now)
-        _draw(memory, found.slots, found.hashes, events, later, check)
+    before = memory.copy_of(np.unique(found.slots))
+    try:
+        _Replay(memory, events, found, told, wave, check).run()
+    except BadArgument:
+        memory.put_back(before)
+        raise
+
+
+class _Replay:
+    """A log on its way into a memory; `told` and `wave` go with its rows."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        events: Events,
+        found: Found,
+        told: Told,
+        wave: NDArray[np.int64],
+        check: bool,
+    ) -> None:
+        self._memory, self._events, self._found = memory, events, found
+        self._told, self._wave, self._check = told, wave, check
+        # What a gate knew before the last step that was told is gone.
+        known = events.drawn >= memory.step if memory.settings.gate else True
+        self._sure = np.broadcast_to(known, wave.shape) & check
+
+    def run(self) -> None:
+        events = self._events
+        given = ~np.isnan(events.temperature)
+        for step in np.union1d(events.step, events.drawn[given]).tolist():
+            now, drawn = events.step == step, given & (events.drawn == step)
+            for turn in range(int(self._wave[now].max(initial=-1)) + 1):
+                rows = np.flatnonzero(now & (self._wave == turn))
+                self._tell(rows, rows[drawn[rows]], step)
+            self._draw(np.flatnonzero(drawn & ~now), step)
+
+    def _tell(self, rows: NDArray[np.intp], drawn: NDArray[np.intp], step: int) -> None:
+        memory, slots = self._memory, self._found.slots[rows]
+        visits = memory.table.rows(slots).visits
+        wrong = visits != self._events.visit[rows]
+        if self._check and wrong.any():
+            at = int(np.argmax(wrong))
+            raise BadArgument(
+                f"Expected visit {int(visits[at])} in {_name(self._events, rows[at])}, got "
+                f"{int(self._events.visit[rows[at]])}: the log does not go on where the sampler is."
+            )
+        self._draw(drawn, step)
+        memory.table.grow(len(memory.slots))
+        memory.table.held[slots] = self._events.temperature[rows]
+        memory.fold(slots, step, Told(*(Groups(g.s[rows], g.n[rows]) for g in self._told)))
+
+    def _draw(self, rows: NDArray[np.intp], step: int) -> None:
+        found = Found(self._found.slots[rows], self._found.hashes[rows])
+        ours, theirs = self._memory.draw(found, step), self._events.temperature[rows]
+        wrong = self._sure[rows] & (np.abs(ours - theirs) > _CLOSE * ours)
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise BadArgument(
+                f"Expected temperature {ours[at]:.7g} in {_name(self._events, rows[at])}, got "
+                f"{theirs[at]:.7g}: the log is of other settings, or rows are missing."
+            )
 
 
 def _check_steps(memory: Memory, events: Events) -> None:
-    wrong = events.step < max(memory.step, 1)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise BadArgument(
-            f"Expected steps from {max(memory.step, 1)} on, got {int(events.step[at])} in "
-            f"{_name(events, at)}."
-        )
-    wrong = events.drawn > events.step
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise BadArgument(
-            f"Expected a temperature to be drawn before it is told, got drawn = "
-            f"{int(events.drawn[at])} in {_name(events, at)}."
-        )
+    first = max(memory.step, 1)
+    for wrong, what in (
+        (events.step < first, f"`step` of at least {first}, the last one told,"),
+        (events.drawn > events.step, "`drawn` no later than `step`"),
+        (events.drawn < 1, "`drawn` of at least 1"),
+    ):
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            got = f"step {int(events.step[at])}, drawn {int(events.drawn[at])}"
+            raise BadArgument(f"Expected {what} in {_name(events, at)}, got {got}.")
 
 
-def _told(events: Events, share: bool) -> Told:
-    size = len(events)
-    whole = group_counts(size, events.s, events.n, ("s", "n"))
-    if not share:
-        if (events.ref_n > 0).any():
-            at = int(np.argmax(events.ref_n > 0))
-            raise BadArgument(f"Expected `ref_n` of 0 without `ref_share` in {_name(events, at)}.")
-        return Told(whole, whole)
-    return Told(whole, part_of(whole, events.ref_s, events.ref_n, ("ref_s", "ref_n")))
+def _told(memory: Memory, events: Events) -> Told:
+    whole = group_counts(len(events), events.s, events.n, ("s", "n"))
+    if memory.settings.ref_share:
+        return Told(whole, part_of(whole, events.ref_s, events.ref_n, ("ref_s", "ref_n")))
+    if (events.ref_n > 0).any():
+        at = int(np.argmax(events.ref_n > 0))
+        raise BadArgument(f"Expected `ref_n` of 0 without `ref_share` in {_name(events, at)}.")
+    return Told(whole, whole)
 
 
 def _waves(slots: NDArray[np.int64], events: Events) -> NDArray[np.int64]:
@@ -90,8 +133,8 @@ def _waves(slots: NDArray[np.int64], events: Events) -> NDArray[np.int64]:
     same[1:] &= visit[1:] == visit[:-1]
     if same.any():
         raise BadArgument(
-            f"Expected each group once, got {_name(events, int(order[int(np.argmax(same))]))} "
-            "twice: `Events.merge` pools what several workers played of a group."
+            f"Expected each group once, got {_name(events, order[int(np.argmax(same))])} twice: "
+            "`Events.merge` pools what several workers played of a group."
         )
     place = np.arange(len(order))
     wave = np.empty(len(order), dtype=np.int64)
@@ -99,43 +142,6 @@ def _waves(slots: NDArray[np.int64], events: Events) -> NDArray[np.int64]:
     return wave
 
 
-def _draw(
-    memory: Memory,
-    slots: NDArray[np.int64],
-    hashes: NDArray[np.uint64],
-    events: Events,
-    rows: NDArray[np.intp],
-    check: bool,
-) -> None:
-    if not rows.size:
-        return
-    ours = memory.draw(Found(slots[rows], hashes[rows]), int(events.drawn[rows[0]]))
-    theirs = events.temperature[rows]
-    wrong = np.abs(ours - theirs) > _CLOSE * ours
-    if check and wrong.any():
-        at = int(np.argmax(wrong))
-        raise BadArgument(
-            f"Expected temperature {ours[at]:.7g} in {_name(events, int(rows[at]))}, got "
-            f"{theirs[at]:.7g}: the log is of other settings, or rows are missing."
-        )
-
-
-def _match_visits(
-    memory: Memory,
-    slots: NDArray[np.int64],
-    events: Events,
-    rows: NDArray[np.intp],
-    check: bool,
-) -> None:
-    ours = memory.table.rows(slots[rows]).visits
-    wrong = ours != events.visit[rows]
-    if check and wrong.any():
-        at = int(np.argmax(wrong))
-        raise BadArgument(
-            f"Expected visit {int(ours[at])} in {_name(events, int(rows[at]))}, got "
-            f"{int(events.visit[rows[at]])}: rows before it are missing."
-        )
-
-
-def _name(events: Events, at: int) -> str:
-    return f"row {at} (task {events.task[at]!r}, step {int(events.step[at])})"
+def _name(events: Events, at: int | np.intp) -> str:
+    row = int(at)
+    return f"row {row} (task {events.task[row]!r}, step {int(events.step[row])})"

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.ptgs._checks import group_counts, outcome_table, part_of
+from agentenvs.harness.ptgs._checks import outcome_table
 from agentenvs.harness.ptgs._ranges import whole
 from agentenvs.harness.ptgs.events import Events
 from agentenvs.harness.ptgs.gate import Gate
-from agentenvs.harness.ptgs.memory import Memory, Told
+from agentenvs.harness.ptgs.groups import event_rows, told_groups
+from agentenvs.harness.ptgs.memory import Memory
 from agentenvs.harness.ptgs.protocol import Ids
 from agentenvs.harness.ptgs.replay import replay
 from agentenvs.harness.ptgs.schedule import Ramp
 from agentenvs.harness.ptgs.settings import Settings
-from agentenvs.harness.ptgs.slots import Read
 from agentenvs.harness.ptgs.state import VERSION, check_header, read_state, write_state
 from agentenvs.harness.ptgs.table import Rows
 
@@ -150,11 +150,12 @@ class PTGS:
         """
         when = self._when(step)
         read = self._memory.slots.read(ids)
-        told = self._told(read, successes, n, ref_successes, ref_n)
-        self._check_drawn(read, when)
-        slots = self._memory.slots.find(read, add=True).slots
+        slots = self._memory.slots.find(read, add=False).slots
+        told = told_groups(self._memory, read, slots, when, (successes, n), (ref_successes, ref_n))
+        if (slots.size and slots.min() < 0) or read.kind == "int":
+            slots = self._memory.slots.find(read, add=True).slots
         if self.keep_events:
-            self._log.append(self._rows(read, slots, when, told))
+            self._log.append(event_rows(self._memory, read, slots, when, told))
         self._memory.fold(slots, when, told)
 
     def record(self, ids: Ids, outcomes: ArrayLike, *, step: int | None = None) -> None:
@@ -187,10 +188,11 @@ class PTGS:
         Raises:
             BadArgument: as `update`.
         """
+        when = self._when(step)
         read = self._memory.slots.read(ids)
-        told = self._told(read, successes, n, ref_successes, ref_n)
         slots = self._memory.slots.find(read, add=False).slots
-        return self._rows(read, slots, self._when(step), told)
+        told = told_groups(self._memory, read, slots, when, (successes, n), (ref_successes, ref_n))
+        return event_rows(self._memory, read, slots, when, told)
 
     def replay(self, events: Events, *, check: bool = True) -> None:
         """Take in logged groups, as if they were played now.
@@ -200,14 +202,9 @@ class PTGS:
             check: compare each row's temperature and visit with what this sampler gives.
 
         Raises:
-            BadArgument: a row that does not fit; names it. Nothing has changed then.
+            BadArgument: a row that does not fit; names it. Counts are as before then.
         """
-        before = self.state_dict()
-        try:
-            replay(self._memory, events, bool(self.settings.ref_share), check)
-        except BadArgument:
-            self._memory = _loaded(self.settings, before)
-            raise
+        replay(self._memory, events, check)
         if self.keep_events:
             self._log.append(events)
 
@@ -249,8 +246,9 @@ class PTGS:
 
     def state_dict(self) -> dict[str, Any]:
         """Return a copy of all that is known: a `header` ready for JSON, and arrays."""
+        header, arrays = self._memory.dump()
         head = {"sampler": "PTGS", "version": VERSION, "settings": self.describe()}
-        return {"header": head | self._memory.header(), **self._memory.arrays()}
+        return {"header": head | header, **arrays}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` gave; the next draws are those it would have made.
@@ -287,51 +285,6 @@ class PTGS:
     def _look(self, ids: Ids) -> Rows:
         slots = self._memory.slots
         return self._memory.table.rows(slots.find(slots.read(ids), add=False).slots)
-
-    def _told(
-        self,
-        read: Read,
-        successes: ArrayLike,
-        n: ArrayLike,
-        ref_successes: ArrayLike | None,
-        ref_n: ArrayLike | None,
-    ) -> Told:
-        read.once()
-        every = group_counts(len(read), successes, n)
-        if not self.settings.ref_share:
-            if ref_successes is not None or ref_n is not None:
-                raise BadArgument("Expected no counts at t_ref without `ref_share`.")
-            return Told(every, every)
-        if ref_successes is None or ref_n is None:
-            raise BadArgument(
-                "Expected `ref_successes` and `ref_n` with `ref_share`: rollouts at t_ref alone "
-                "feed the posterior. `record` splits them off."
-            )
-        return Told(every, part_of(every, ref_successes, ref_n))
-
-    def _check_drawn(self, read: Read, when: int) -> None:
-        drawn = self._memory.table.rows(self._memory.slots.find(read, add=False).slots).drawn
-        if (drawn > when).any():
-            at = int(np.argmax(drawn > when))
-            raise BadArgument(
-                f"Expected the step for which {read.name(at)!r} got its temperature, "
-                f"{int(drawn[at])}, or a later one, got {when}: give `temperatures` the same step."
-            )
-
-    def _rows(self, read: Read, slots: NDArray[np.int64], when: int, told: Told) -> Events:
-        rows = self._memory.table.rows(slots)
-        share, none = bool(self.settings.ref_share), np.zeros(len(read), dtype=np.int64)
-        return Events(
-            task=read.names(),
-            step=np.full(len(read), when, dtype=np.int64),
-            drawn=np.where(np.isnan(rows.held), when, rows.drawn),
-            visit=rows.visits,
-            temperature=rows.held,
-            n=told.all.n,
-            s=told.all.s,
-            ref_n=told.ref.n if share else none,
-            ref_s=told.ref.s if share else none,
-        )
 
 
 def _loaded(settings: Settings, state: Mapping[str, Any]) -> Memory:

@@ -143,15 +143,19 @@ class Slots:
             hashes = self._hashes[slots] if len(self._hashes) else np.zeros_like(slots, np.uint64)
             hashes[new] = [_digest(values[at]) for at in new]
             return Found(slots, hashes)
-        for at in new:
-            slots[at] = self._slot.setdefault(values[at], len(self._slot))
-        names = list(self._slot)[self._size :] if self._size else list(self._slot)
-        fresh = np.fromiter(map(_digest, names), dtype=np.uint64, count=len(names))
-        if len(self._slot) > len(self._hashes):
-            grown = np.zeros(max(len(self._slot), 3 * len(self._hashes) // 2), dtype=np.uint64)
+        fresh: list[int] = []
+        for at in new.tolist():
+            name = values[at]
+            slot = self._slot.setdefault(name, len(self._slot))
+            if slot == self._size + len(fresh):
+                fresh.append(_digest(name))
+            slots[at] = slot
+        total = len(self._slot)
+        if total > len(self._hashes):
+            grown = np.zeros(max(total, 3 * len(self._hashes) // 2), dtype=np.uint64)
             grown[: self._size] = self._hashes[: self._size]
             self._hashes = grown
-        self._hashes[self._size : len(self._slot)] = fresh
+        self._hashes[self._size : total] = fresh
         return Found(slots, self._hashes[slots])
 
 

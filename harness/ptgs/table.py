@@ -65,27 +65,31 @@ class Table:
 
     def rows(self, slots: NDArray[np.int64]) -> Rows:
         """Return what is kept of tasks; a slot of -1, or beyond the end, is a task never seen."""
-        known = (slots >= 0) & (slots < len(self.success))
-        at = slots if known.all() else np.where(known, slots, 0)
-        columns: list[NDArray[Any]] = []
-        for name, kind in _COLUMNS.items():
-            whole = issubclass(kind, np.integer)
-            empty = _EMPTY.get(name, 0)
-            if not len(self.success):
-                column = np.full(len(slots), empty, dtype=np.int64 if whole else np.float64)
-            else:
-                column = getattr(self, name)[at].astype(np.int64 if whole else np.float64)
-                if at is not slots:
-                    column[~known] = empty
-            columns.append(column)
-        return Rows(*columns)
+        return Rows(*(self.column(name, slots) for name in _COLUMNS))
 
-    def arrays(self, size: int) -> dict[str, NDArray[Any]]:
-        """Return copies of the columns of the first `size` tasks."""
-        return {name: getattr(self, name)[:size].copy() for name in _COLUMNS}
+    def column(self, name: str, slots: NDArray[np.int64]) -> NDArray[Any]:
+        """Return one column of tasks, in 64 bits; as `rows`."""
+        stored: NDArray[Any] = getattr(self, name)
+        wide = np.int64 if issubclass(_COLUMNS[name], np.integer) else np.float64
+        size = len(stored)
+        if not len(slots) or (slots.min() >= 0 and slots.max() < size):
+            return stored[slots].astype(wide)
+        column = np.full(len(slots), _EMPTY.get(name, 0), dtype=wide)
+        known = np.flatnonzero((slots >= 0) & (slots < size))
+        column[known] = stored[slots[known]]
+        return column
+
+    def take(self, slots: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        """Return copies of the columns of some tasks."""
+        return {name: getattr(self, name)[slots] for name in _COLUMNS}
+
+    def put(self, slots: NDArray[np.int64], columns: Mapping[str, NDArray[Any]]) -> None:
+        """Set the columns of some tasks."""
+        for name, column in columns.items():
+            getattr(self, name)[slots] = column
 
     def load(self, arrays: Mapping[str, Any], size: int) -> None:
-        """Take over columns that `arrays` gave.
+        """Take over the columns of `size` tasks, as `take` gave them.
 
         Raises:
             BadArgument: a column is missing, or has another type or length.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.harness.ptgs._checks import check_array
-from agentenvs.harness.ptgs.contrast import exact_sums
+from agentenvs.harness.ptgs.contrast import exact
 
 __all__ = ["Tally"]
 
@@ -61,20 +61,12 @@ class Tally:
             ends = (temperature <= cold * 1.01) | (temperature >= hot / 1.01)
             heated = temperature > middle
         error = estimate * estimate - 2 * estimate * success + success
-        columns = (
-            np.ones_like(success),
-            alike,
-            given,
-            np.where(given, temperature, 0),
-            heated,
-            ends,
-            judged,
-            np.where(judged, error, 0),
-            np.where(judged, success, 0),
-        )
-        one = np.zeros(len(success), dtype=np.intp)
-        sums = [float(exact_sums(np.asarray(c, dtype=np.float64), one, 1)[0]) for c in columns]
-        self._sums += np.array(sums)
+        columns = np.zeros((len(_COLUMNS), len(success)))
+        columns[0] = 1
+        columns[1:4] = alike, given, np.where(given, temperature, 0)
+        columns[4:7] = heated, ends, judged
+        columns[7:] = np.where(judged, (error, success), 0)
+        self._sums += exact(columns).sum(axis=1)
 
     def stats(self) -> dict[str, float]:
         """Return shares and means; those of the last step under `last/`."""
