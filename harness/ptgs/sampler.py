@@ -152,7 +152,7 @@ class PTGS:
         read = self._memory.slots.read(ids)
         slots = self._memory.slots.find(read, add=False).slots
         told = told_groups(self._memory, read, slots, when, (successes, n), (ref_successes, ref_n))
-        if (slots.size and slots.min() < 0) or read.kind == "int":
+        if read.kind == "int" or (slots < 0).any():
             slots = self._memory.slots.find(read, add=True).slots
         if self.keep_events:
             self._log.append(event_rows(self._memory, read, slots, when, told))

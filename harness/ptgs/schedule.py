@@ -41,7 +41,7 @@ class Ramp:
 
     def __post_init__(self) -> None:
         for name in ("start", "end"):
-            object.__setattr__(self, name, check_target(name, getattr(self, name)))
+            object.__setattr__(self, name, check_target(name, getattr(self, name), 3))
         object.__setattr__(self, "total", whole("total", self.total, low=1))
         if self.by not in ("step", "visits"):
             raise BadArgument(f'Expected `by` to be "step" or "visits", got {self.by!r}.')
@@ -57,8 +57,13 @@ class Ramp:
         return asdict(self)
 
 
-def check_target(name: str, value: object) -> float:
+def check_target(name: str, value: object, depth: int) -> float:
     """Return a target; warn where the rule becomes a switch.
+
+    Args:
+        name: what messages call it.
+        value: the target.
+        depth: how many calls above this one the warning points to.
 
     Raises:
         BadArgument: no number inside (0, 1).
@@ -68,6 +73,6 @@ def check_target(name: str, value: object) -> float:
         warnings.warn(
             f"`{name}` = {target:g} is close to an end: nearly every first draw is full heat or "
             "full cold. Targets of 0.05 to 0.95 behave.",
-            stacklevel=4,
+            stacklevel=depth + 1,
         )
     return target

@@ -43,7 +43,7 @@ class Settings:
             "pilot": whole("pilot", self.pilot, low=0),
         }
         if not isinstance(self.target, Ramp):
-            checked["target"] = check_target("target", self.target)
+            checked["target"] = check_target("target", self.target, 4)
         if self.gate is not None and not isinstance(self.gate, Gate):
             raise BadArgument(f"Expected `gate` to be a Gate or None, got {self.gate!r}.")
         if self.gate is not None and not checked["ref_share"]:
