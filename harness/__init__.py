@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agentenvs.harness.progress import Progress
     from agentenvs.harness.prompts import Light, Plain, Prompt
     from agentenvs.harness.rollout import run, run_async
+    from agentenvs.harness.samplers import make_sampler
     from agentenvs.harness.transcripts import conversation, read_transcripts
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Where",
     "conversation",
     "make_policy",
+    "make_sampler",
     "read_transcripts",
     "replay_sampler",
     "run",
@@ -52,6 +54,7 @@ _MODULES = {
     "progress": ("Progress",),
     "prompts": ("Light", "Plain", "Prompt"),
     "rollout": ("run", "run_async"),
+    "samplers": ("make_sampler",),
     "transcripts": ("conversation", "read_transcripts"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

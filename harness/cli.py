@@ -158,6 +158,17 @@ def _add_run(verbs: Any) -> None:
         default=[],
         help="an argument of the user's policy",
     )
+    sub.add_argument(
+        "--sampler",
+        metavar="SPEC",
+        help="sets temperatures and learns from outcomes, such as "
+        "ptgs:tau=1.5,gamma=0.95,target=0.5; see `agentenvs list`",
+    )
+    sub.add_argument(
+        "--group",
+        type=_positive,
+        help="rollouts that share what the sampler gives; n is a multiple (default: n)",
+    )
     sub.add_argument("--no-transcripts", action="store_true", help="keep the outcomes alone")
     sub.add_argument("--quiet", action="store_true", help="no progress on standard error")
     sub.set_defaults(call=commands.run_policy)

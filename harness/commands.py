@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from agentenvs import registry
@@ -36,10 +37,11 @@ def _say(text: str) -> None:
 
 
 def show_list(env: str | None, tasks: str | None) -> int:
-    """Print environments, their task sets and the kinds of policies, or one set's task ids."""
+    """Print environments with their task sets, policies and samplers, or one set's task ids."""
     from rich.table import Table
 
     from agentenvs.harness.policies import POLICIES
+    from agentenvs.harness.samplers import SAMPLERS
 
     if tasks is not None:
         if env is None:
@@ -58,13 +60,21 @@ def show_list(env: str | None, tasks: str | None) -> int:
         console.print(table)
         console.print()
     if env is None:
-        table = Table(title="policies", title_justify="left", box=None)
-        table.add_column("kind")
-        table.add_column("what it is")
-        for kind, (_, _, text) in POLICIES.items():
-            table.add_row(kind, text)
-        console.print(table)
+        _show_kinds("policies", {kind: text for kind, (_, _, text) in POLICIES.items()})
+        console.print()
+        _show_kinds("samplers", {kind: text for kind, (_, _, text) in SAMPLERS.items()})
     return 0
+
+
+def _show_kinds(title: str, kinds: Mapping[str, str]) -> None:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=None)
+    table.add_column("kind")
+    table.add_column("what it is")
+    for row in kinds.items():
+        table.add_row(*row)
+    _console().print(table)
 
 
 def _tasks(text: str | None) -> str | list[str] | None:
@@ -76,7 +86,9 @@ def _tasks(text: str | None) -> str | list[str] | None:
 def run_policy(args: argparse.Namespace) -> int:
     """Roll out a policy and print what came out."""
     from agentenvs.harness.rollout import run
+    from agentenvs.harness.samplers import make_sampler
 
+    sampler = None if args.sampler is None else make_sampler(args.sampler, seed=args.seed)
     outcomes = run(
         args.env_id,
         args.policy,
@@ -87,6 +99,8 @@ def run_policy(args: argparse.Namespace) -> int:
         parser=args.parser,
         examples=args.examples,
         seed=args.seed,
+        sampler=sampler,
+        group=args.group,
         out=args.out,
         temperature=args.temperature,
         top_p=args.top_p,
@@ -100,7 +114,12 @@ def run_policy(args: argparse.Namespace) -> int:
         transcripts=not args.no_transcripts,
         progress=not args.quiet,
     )
-    summarise(outcomes, _console(), args.out)
+    console = _console()
+    summarise(outcomes, console, args.out)
+    if sampler is not None:
+        told = sampler.stats().items()
+        values = ", ".join(f"{key} {value:.4g}" for key, value in told if "/" not in key)
+        console.print(f"sampler: {values}", soft_wrap=True, markup=False)
     return 0
 
 

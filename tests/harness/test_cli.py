@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agentenvs.harness import Outcomes
+from agentenvs.harness import Outcomes, replay_sampler
 from agentenvs.harness.cli import build_parser, main
+from agentenvs.harness.ptgs import PTGS, Ramp
 
 VERBS = ["list", "data", "run", "play", "tax", "site"]
 
@@ -42,7 +43,8 @@ def test_list_names_environments_task_sets_and_policies(
 ) -> None:
     assert main(["list"]) == 0
     shown = capsys.readouterr().out
-    assert all(name in shown for name in ("agentenvs/BFCLv4-v0", "miss_func", "mini", "scripted"))
+    known = ("agentenvs/BFCLv4-v0", "miss_func", "mini", "scripted", "heat-matched")
+    assert all(name in shown for name in known)
 
 
 def test_list_prints_task_ids_alone(capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,6 +91,9 @@ def test_list_prints_task_ids_alone(capsys: pytest.CaptureFixture[str]) -> None:
             "/proc",
         ),
         (["run", "BFCLv4", "--tasks", "mini", "--policy", "callable:no.py:f"], 1, "no.py"),
+        (["run", "ToolLab", "--policy", "random", "--sampler", "ptgs:tua=2"], 2, "'tau'"),
+        (["run", "ToolLab", "--policy", "random", "--sampler", "ptgs", "--group", "3"], 2, "n=9"),
+        (["run", "ToolLab", "--policy", "random", "--group", "2"], 2, "without one"),
     ],
 )
 def test_errors_are_one_message_without_a_traceback(
@@ -206,3 +211,17 @@ def test_run_takes_a_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         assert main([*command, "--user", user, *more, "--out", out, "--quiet"]) == 0
     assert main(["run", "BFCLv4", "--tasks", "mini", "--policy", "random", "--user", "random"]) == 2
     assert "user" in capsys.readouterr().err
+
+
+def test_run_takes_a_sampler_that_the_folder_replays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["run", "ToolLab", "--tasks", "mini", "--policy", "scripted:wide", "--quiet"]
+    command += ["-n", "4", "--out", str(tmp_path), "--seed", "3", "--group", "2"]
+    assert main([*command, "--sampler", "ptgs:tau=1.4,target=0.25:0.5:2"]) == 0
+    assert "sampler: step 2" in capsys.readouterr().out
+    sampler = PTGS(1.4, target=Ramp(0.25, 0.5, 2), seed=3)
+    outcomes = Outcomes.load(tmp_path)
+    assert (replay_sampler(tmp_path, sampler).visits(outcomes.task_ids) == 2).all()
+    assert main([*command, "--sampler", "ptgs:tau=1.5"]) == 1
+    assert "sampler.tau: 1.4 -> 1.5" in capsys.readouterr().err
