@@ -12,8 +12,8 @@ import os
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import nn
+from torch.nn import functional
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.lab import llama
@@ -69,17 +69,17 @@ class _Block(nn.Module):  # type: ignore[misc]
         """Return (B, L, d) from (B, L, d), the rotations (L, 1, head / 2) and the mask (L, L)."""
         batch, length, d = x.shape
         heads, size = self.shape.heads, self.shape.head
-        mixed = F.linear(F.rms_norm(x, (d,), self.norm1, EPS), self.qkv)
+        mixed = functional.linear(functional.rms_norm(x, (d,), self.norm1, EPS), self.qkv)
         pairs = mixed[..., : 2 * d].view(batch, length, 2 * heads, size // 2, 2)
         turned = torch.view_as_real(torch.view_as_complex(pairs) * turn).flatten(-2)
         q, k = turned[:, :, :heads], turned[:, :, heads:]
         v = mixed[..., 2 * d :].view(batch, length, heads, size)
         weights = torch.matmul(q.transpose(1, 2), k.permute(0, 2, 3, 1)) * size**-0.5 + mask
         seen = torch.matmul(weights.softmax(-1), v.transpose(1, 2))
-        x = x + F.linear(seen.transpose(1, 2).reshape(batch, length, d), self.out)
-        both = F.linear(F.rms_norm(x, (d,), self.norm2, EPS), self.gate_up)
+        x = x + functional.linear(seen.transpose(1, 2).reshape(batch, length, d), self.out)
+        both = functional.linear(functional.rms_norm(x, (d,), self.norm2, EPS), self.gate_up)
         gate, up = both.chunk(2, -1)
-        return x + F.linear(F.silu(gate) * up, self.down)
+        return x + functional.linear(functional.silu(gate) * up, self.down)
 
     def step(self, x: Any, keys: Any, values: Any, turn: tuple[Any, Any], at: int) -> Any:
         """Return (d, B) from the newest token's (d, B); its key and value are put at `at`."""
@@ -96,7 +96,7 @@ class _Block(nn.Module):  # type: ignore[misc]
         weights = scores.softmax(0).unsqueeze(2)
         x = x + self.out @ (values[: at + 1] * weights).sum(0).view(d, batch)
         both = self.gate_up @ _norm(x, self.norm2)
-        return x + self.down @ F.silu(both[:m]).mul_(both[m:])
+        return x + self.down @ functional.silu(both[:m]).mul_(both[m:])
 
 
 def _norm(x: Any, weight: Any) -> Any:
@@ -171,14 +171,14 @@ class TinyLM(nn.Module):  # type: ignore[misc]
             )
         turn = self.turns[:length, None]
         mask = torch.full((length, length), -math.inf).triu(1)
-        x = F.embedding(ids, self.embed)
+        x = functional.embedding(ids, self.embed)
         for block in self.blocks:
             x = block(x, turn, mask)
-        return F.rms_norm(x, (self.shape.width,), self.norm, EPS)
+        return functional.rms_norm(x, (self.shape.width,), self.norm, EPS)
 
     def forward(self, ids: Any) -> Any:
         """Return the logits of each next token, (B, L, vocabulary), from ids (B, L)."""
-        return F.linear(self.hidden(ids), self.head)
+        return functional.linear(self.hidden(ids), self.head)
 
     def start(self, rows: int, length: int) -> Cache:
         """Return an empty cache for `rows` sequences of up to `length` tokens.
@@ -190,8 +190,8 @@ class TinyLM(nn.Module):  # type: ignore[misc]
         if length > shape.context:
             raise BadArgument(f"Expected at most {shape.context} tokens, got {length}.")
         size = (length, shape.heads, shape.head, rows)
-        empty = [[torch.empty(size) for _ in range(shape.layers)] for _ in range(2)]
-        return Cache(*empty, 0)
+        keys, values = ([torch.empty(size) for _ in range(shape.layers)] for _ in range(2))
+        return Cache(keys, values, 0)
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def step(self, ids: Any, cache: Cache) -> Any:

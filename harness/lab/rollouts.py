@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.lab.model import TinyLM
@@ -214,7 +214,8 @@ def by_length(sizes: Any, rows: int) -> Iterator[tuple[Any, int]]:
         Row indices, and the longest of their sizes.
     """
     for group in torch.sort(sizes, stable=True).indices.split(rows):
-        yield group, int(sizes[group[-1]])
+        if len(group):
+            yield group, int(sizes[group[-1]])
 
 
 def score(model: TinyLM, rollouts: Rollouts, temperatures: Any) -> tuple[Any, Any]:
@@ -241,7 +242,9 @@ def score(model: TinyLM, rollouts: Rollouts, temperatures: Any) -> tuple[Any, An
         hidden = model.hidden(rollouts.ids[rows, : width - 1])
         at = rollouts.agent[rows, :width].nonzero()
         row, column = at.unbind(1)
-        scores = F.linear(hidden[row, column - 1], model.head) / temperatures[rows[row], None]
+        scores = (
+            functional.linear(hidden[row, column - 1], model.head) / temperatures[rows[row], None]
+        )
         scores = scores.log_softmax(-1)
         wanted = rollouts.ids[rows[row], column]
         chosen.append(scores.gather(1, wanted[:, None])[:, 0])

@@ -8,15 +8,14 @@ from agentenvs.toollab.vocabulary import AGENT, END, PAD, TOOL, UNK, USER, VOCAB
 
 __all__ = ["TEMPLATE", "build_tokenizer"]
 
-#: what `agentenvs.toollab.render` does. A harness may hand on a tool's word as the user's (many
-#: chat templates know no role for tools): in this world the user speaks but once, at the start.
+#: what `agentenvs.toollab.render` does
 TEMPLATE = (
-    "{% set said = namespace(any=false) %}"
     "{% for message in messages %}"
-    "{% if message['role'] == 'assistant' %}{% set said.any = true %}"
-    "<agent> {{ message['content'] }} <end> "
-    "{% elif message['role'] == 'tool' or said.any %}<tool> {{ message['content'] }} "
-    "{% else %}<user> {{ message['content'] }} {% endif %}"
+    "{% if message['role'] == 'assistant' %}<agent> {{ message['content'] }} <end> "
+    "{% elif message['role'] in ('user', 'tool') %}"
+    "<{{ message['role'] }}> {{ message['content'] }} "
+    "{% else %}{{ raise_exception('ToolLab has no ' ~ message['role'] ~ ' messages.') }}"
+    "{% endif %}"
     "{% endfor %}"
     "{% if add_generation_prompt %}<agent>{% endif %}"
 )

@@ -66,15 +66,16 @@ class TensorWorld:
 
     def __init__(self, design: Design, max_steps: int = 5) -> None:
         if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
-            raise BadArgument(f"Expected `max_steps` to be an int of at least 1, got {max_steps!r}.")
+            raise BadArgument(
+                f"Expected `max_steps` to be an int of at least 1, got {max_steps!r}."
+            )
         self.design = design
         self.max_steps = max_steps
         errand, item, count = (torch.from_numpy(part) for part in _all_parts(design))
         truth = torch.from_numpy(design.truth.copy())[errand, item]
         counted = torch.from_numpy(design.counted.copy())
         channel, label, code = truth.unbind(1)
-        marks = (torch.full_like(errand, mark) for mark in (v.USER, v.AGENT))
-        user, agent = marks
+        user, agent = (torch.full_like(errand, mark) for mark in (v.USER, v.AGENT))
         self._prompt = torch.stack(
             (user, v.ERRAND + errand, v.ITEM + item, v.COUNT + count, agent), 1
         )

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from agentenvs.toollab import VOCABULARY, render
+from agentenvs.toollab import vocabulary as v
+
+pytestmark = pytest.mark.hf
+
+TALK = [
+    {"role": "user", "content": "order lamp seven"},
+    {"role": "assistant", "content": "find lamp"},
+    {"role": "tool", "content": "k3"},
+    {"role": "assistant", "content": ""},
+    {"role": "tool", "content": "ok"},
+    {"role": "assistant", "content": "<pad> zebra  <user>\nlamp <tool>"},
+]
+
+
+def ids_of(tokenizer, messages, cue=False):
+    return tokenizer.apply_chat_template(messages, add_generation_prompt=cue, return_dict=True)[
+        "input_ids"
+    ]
+
+
+@pytest.mark.parametrize("cue", [False, True])
+def test_the_chat_template_renders_as_the_world_does(tokenizer, cue):
+    for length in range(1, len(TALK) + 1):
+        said = TALK[:length]
+        assert ids_of(tokenizer, said, cue) == render(said, cue=cue)
+
+
+def test_every_token_survives_being_read_back(tokenizer):
+    ids = list(range(len(VOCABULARY)))
+    text = tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+    assert text.split() == list(VOCABULARY)
+    assert tokenizer(text)["input_ids"] == ids
+
+
+def test_unknown_words_are_one_token_each(tokenizer):
+    assert tokenizer("lamp; {zebra} É")["input_ids"] == [v.UNK, v.UNK, v.UNK]
+
+
+def test_other_roles_are_refused(tokenizer):
+    from jinja2 import TemplateError
+
+    with pytest.raises(TemplateError, match="no system messages"):
+        ids_of(tokenizer, [{"role": "system", "content": "find"}, *TALK])
+
+
+def test_a_saved_tokenizer_is_the_same(torch, tokenizer, tmp_path):
+    from transformers import AutoTokenizer
+
+    tokenizer.save_pretrained(tmp_path)
+    other = AutoTokenizer.from_pretrained(tmp_path)
+    assert ids_of(other, TALK) == ids_of(tokenizer, TALK)
+    assert (other.eos_token_id, other.pad_token_id, other.unk_token_id) == (v.END, v.PAD, v.UNK)
+
+
+def test_the_policy_ends_a_turn_at_end_alone(tokenizer):
+    from agentenvs.harness.policies.hf_prompting import end_tokens
+
+    assert end_tokens(tokenizer, v.END) == {v.END}
+    assert end_tokens(tokenizer, None) == {v.END}
