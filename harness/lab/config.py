@@ -101,8 +101,10 @@ class Probe:
         inside = all(
             0 < low < high < 1 for low, high in zip(self.bins, self.bins[1:], strict=False)
         )
-        if not self.bins or not inside or not 0 < self.bins[0] < 1:
-            raise BadArgument(f"Expected `bins` to rise within 0 and 1, got {self.bins}.")
+        if not 1 <= len(self.bins) <= 5 or not inside or not 0 < self.bins[0] < 1:
+            raise BadArgument(
+                f"Expected one to five `bins` that rise within 0 and 1, got {self.bins}."
+            )
 
 
 @dataclass(frozen=True)

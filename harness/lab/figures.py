@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,27 +21,32 @@ from agentenvs.harness.tax.measures import TIE
 
 __all__ = ["FIGURES", "Picture", "draw"]
 
-# Okabe and Ito's colours, told apart by most colour-blind people; the last two are theirs darker.
-_LIGHT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7a5195", "#444444")
-_DARK = ("#56a8e0", "#ff8a4a", "#2fd0a0", "#e6a0c8", "#e8c04a", "#8fd0f5", "#b794d6", "#bbbbbb")
-_FLOOR = 1e-3
-
-
-@dataclass(frozen=True)
-class Look:
-    """Colours of one scheme."""
-
-    ink: str
-    soft: str
-    grid: str
-    series: tuple[str, ...]
-    page: str
-
-
-_LOOKS = {
-    "light": Look("#211f1b", "#6c675e", "#e3ded4", _LIGHT, "#ffffff"),
-    "dark": Look("#f0ece4", "#a69f93", "#3c3933", _DARK, "#211f1d"),
+# Okabe and Ito's colours, told apart by most colour-blind people, and three more.
+_SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7a5195", "#444444")
+_SHADES = ("#440154", "#3b528b", "#21918c", "#4fae4e", "#a5c130", "#c9a800")
+_INK, _SOFT, _GRID, _SHEET = "#211f1b", "#6c675e", "#e3ded4", "#ffffff"
+# What each colour becomes on a dark page.
+_DARK = {
+    "#0072b2": "#56a8e0",
+    "#d55e00": "#ff8a4a",
+    "#009e73": "#2fd0a0",
+    "#cc79a7": "#e6a0c8",
+    "#b8860b": "#e8c04a",
+    "#56b4e9": "#8fd0f5",
+    "#7a5195": "#b794d6",
+    "#444444": "#bbbbbb",
+    "#440154": "#b98cf0",
+    "#3b528b": "#7aa5f0",
+    "#21918c": "#43c9c0",
+    "#4fae4e": "#8fe08a",
+    "#a5c130": "#d5ea6a",
+    "#c9a800": "#ffe27a",
+    _INK: "#f0ece4",
+    _SOFT: "#a69f93",
+    _GRID: "#3c3933",
 }
+_COLOUR = re.compile("|".join(_DARK))
+_FLOOR = 1e-3
 
 
 @dataclass(frozen=True)
@@ -51,12 +57,14 @@ class Picture:
         name: of its files.
         title: its heading.
         caption: how to read it.
+        width: in inches, as it was drawn.
         light, dark: SVG text for light and dark pages, without background.
     """
 
     name: str
     title: str
     caption: str
+    width: float
     light: str
     dark: str
 
@@ -65,7 +73,7 @@ class Picture:
 class _Plan:
     title: str
     caption: str
-    paint: Callable[[Any, Results, Look], None]
+    paint: Callable[[Any, Results], None]
     size: Callable[[Results], tuple[float, float]]
 
 
@@ -81,26 +89,27 @@ def draw(results: Results, folder: Path) -> list[Picture]:
     folder.mkdir(parents=True, exist_ok=True)
     made = []
     for name, plan in FIGURES.items():
-        texts = {}
-        for scheme, look in _LOOKS.items():
-            with _figure(plan.size(results), look) as figure:
-                plan.paint(figure, results, look)
-                texts[scheme] = _svg(figure)
-                if scheme == "light":
-                    figure.savefig(folder / f"{name}.png", dpi=150, facecolor=look.page)
-        (folder / f"{name}.svg").write_text(texts["light"], encoding="utf-8")
+        with _figure(plan.size(results)) as figure:
+            plan.paint(figure, results)
+            light = _svg(figure)
+            # Where everything stands is settled by now.
+            figure.set_layout_engine("none")
+            figure.savefig(folder / f"{name}.png", dpi=150, facecolor=_SHEET)
+        (folder / f"{name}.svg").write_text(light, encoding="utf-8")
+        dark = _COLOUR.sub(lambda found: _DARK[found.group()], light)
         caption = plan.caption.format(
             n=results.config.evaluation.n,
             along=min(results.config.evaluation.checkpoint_n, results.config.evaluation.n),
             ref=f"{results.config.reference:g}",
         )
-        made.append(Picture(name, plan.title, caption, texts["light"], texts["dark"]))
+        width = plan.size(results)[0]
+        made.append(Picture(name, plan.title, caption, width, light, dark))
     return made
 
 
 @contextmanager
-def _figure(size: tuple[float, float], look: Look) -> Iterator[Any]:
-    """Give a figure in a look; nothing of Matplotlib's own settings stays changed."""
+def _figure(size: tuple[float, float]) -> Iterator[Any]:
+    """Give a figure; nothing of Matplotlib's own settings stays changed."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -111,19 +120,19 @@ def _figure(size: tuple[float, float], look: Look) -> Iterator[Any]:
         "font.size": 9,
         "axes.titlesize": 10,
         "axes.titleweight": "bold",
-        "axes.edgecolor": look.soft,
-        "axes.labelcolor": look.ink,
-        "axes.titlecolor": look.ink,
+        "axes.edgecolor": _SOFT,
+        "axes.labelcolor": _INK,
+        "axes.titlecolor": _INK,
         "axes.facecolor": "none",
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.grid": True,
         "axes.axisbelow": True,
-        "grid.color": look.grid,
+        "grid.color": _GRID,
         "grid.linewidth": 0.7,
-        "xtick.color": look.soft,
-        "ytick.color": look.soft,
-        "text.color": look.ink,
+        "xtick.color": _SOFT,
+        "ytick.color": _SOFT,
+        "text.color": _INK,
         "legend.frameon": False,
         "legend.fontsize": 8,
         "figure.facecolor": "none",
@@ -169,7 +178,7 @@ def _budgets(n: int) -> list[int]:
     return sorted(k for k in found | {n} if k <= n)
 
 
-def _legend(axes: Any, look: Look) -> None:
+def _legend(axes: Any) -> None:
     handles, labels = axes.get_legend_handles_labels()
     axes.legend(
         handles,
@@ -177,7 +186,7 @@ def _legend(axes: Any, look: Look) -> None:
         loc="upper center",
         bbox_to_anchor=(0.5, -0.17),
         ncols=1,
-        labelcolor=look.ink,
+        labelcolor=_INK,
     )
 
 
@@ -185,7 +194,7 @@ def _label(results: Results, name: str) -> str:
     return results.config.arm(name).label
 
 
-def _curves(figure: Any, results: Results, look: Look) -> None:
+def _curves(figure: Any, results: Results) -> None:
     families = _families(results)
     n = results.config.evaluation.n
     ks = _budgets(n)
@@ -196,7 +205,7 @@ def _curves(figure: Any, results: Results, look: Look) -> None:
             axes = grid[row, column]
             for name in [*starts, *arms]:
                 start = name in starts
-                colour = look.ink if start else look.series[arms.index(name) % len(look.series)]
+                colour = _INK if start else _SERIES[arms.index(name) % len(_SERIES)]
                 lines = []
                 for seed in results.seeds(name):
                     counts = results.counts(name, seed, tasks)
@@ -207,7 +216,7 @@ def _curves(figure: Any, results: Results, look: Look) -> None:
                         axes.plot(ks, line, linewidth=0.6, alpha=0.35, **style)
                 axes.plot(ks, _mean(lines), linewidth=1.8, label=_label(results, name), **style)
             for name in arms:
-                colour = look.series[arms.index(name) % len(look.series)]
+                colour = _SERIES[arms.index(name) % len(_SERIES)]
                 _mark_crossing(axes, results, name, tasks, colour)
             axes.set_xscale("log", base=2)
             axes.set_xticks([2**at for at in range(n.bit_length())])
@@ -217,7 +226,7 @@ def _curves(figure: Any, results: Results, look: Look) -> None:
                 axes.set_title(family)
             else:
                 axes.set_xlabel("k")
-                _legend(axes, look)
+                _legend(axes)
             if column == 0:
                 which = "training tasks" if tasks == "train" else "held-out tasks"
                 axes.set_ylabel(f"pass@k, {which}")
@@ -233,10 +242,10 @@ def _mark_crossing(axes: Any, results: Results, name: str, tasks: str, colour: s
         found = crossover(before, after, results.config.evaluation.n)
         if found.k is not None and found.k > 1 and float(np.abs(found.gap).max()) > TIE:
             height = float(curve(after.c, after.n, [found.k])[0])
-            axes.plot([found.k], [height], "o", color=colour, markersize=4.5, zorder=4)
+            axes.plot([found.k], [height], "o", color=colour, markersize=4, alpha=0.8, zorder=4)
 
 
-def _frontier(figure: Any, results: Results, look: Look) -> None:
+def _frontier(figure: Any, results: Results) -> None:
     families = _families(results)
     n = results.config.evaluation.n
     heats = sorted(results.config.evaluation.temperatures)
@@ -246,7 +255,7 @@ def _frontier(figure: Any, results: Results, look: Look) -> None:
         top, low = grid[0, column], grid[1, column]
         for name in [*starts, *arms]:
             start = name in starts
-            colour = look.ink if start else look.series[arms.index(name) % len(look.series)]
+            colour = _INK if start else _SERIES[arms.index(name) % len(_SERIES)]
             style = {"color": colour, "linestyle": "--" if start else "-"}
             points = _mean(
                 [
@@ -260,24 +269,33 @@ def _frontier(figure: Any, results: Results, look: Look) -> None:
             if start:
                 for heat, point in zip(heats, points, strict=True):
                     top.annotate(
-                        f"T = {heat:g}",
+                        f"T = {heat:g}" if heat == heats[0] else f"{heat:g}",
                         point,
                         textcoords="offset points",
-                        xytext=(4, 5),
+                        xytext=(0, 7),
+                        ha="center",
                         fontsize=7,
-                        color=look.soft,
+                        color=_SOFT,
                     )
             if start:
                 continue
-            for points in _paths(results, name):
-                low.plot(*points.T, linewidth=0.9, marker=".", markersize=3.5, **style)
-                low.plot(*points[-1], "o", color=colour, markersize=5.5)
-                low.plot(*points[0], "s", color=look.ink, markersize=4.5, zorder=4)
+            paths = _paths(results, name)
+            if not paths:
+                continue
+            if len(paths) > 1:
+                for points in paths:
+                    low.plot(*points.T, linewidth=0.6, alpha=0.3, **style)
+            points = _mean(paths)
+            low.plot(*points.T, linewidth=1.4, marker=".", markersize=4, **style)
+            low.plot(*points[-1], "o", color=colour, markersize=6)
+            low.plot(*points[0], "s", color=_INK, markersize=4.5, zorder=4)
         top.set_title(family)
+        top.margins(0.09, 0.12)
+        low.margins(0.09, 0.08)
         low.set_xlabel("pass@1")
         handles, labels = top.get_legend_handles_labels()
         low.legend(
-            handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.17), labelcolor=look.ink
+            handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.17), labelcolor=_INK
         )
         if column == 0:
             along = min(results.config.evaluation.checkpoint_n, n)
@@ -305,16 +323,12 @@ def _panels(count: int) -> tuple[int, int]:
     return columns, math.ceil(count / columns)
 
 
-def _heat(figure: Any, results: Results, look: Look) -> None:
-    import matplotlib
-
+def _heat(figure: Any, results: Results) -> None:
     arms = results.arms()
     columns, rows = _panels(len(arms))
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     bins = [0.0, *results.config.probe.bins, 1.0]
-    shades = matplotlib.colormaps["plasma" if look is _LOOKS["dark"] else "viridis"]
-    ends = (0.25, 0.95) if look is _LOOKS["dark"] else (0.0, 0.8)
-    colours = [shades(share) for share in np.linspace(*ends, len(bins) - 1)]
+    colours = _SHADES[: len(bins) - 1]
     for at, axes in enumerate(grid.flat):
         if at >= len(arms):
             axes.set_axis_off()
@@ -342,8 +356,11 @@ def _heat(figure: Any, results: Results, look: Look) -> None:
                 fontsize=7,
                 color=colour,
             )
-        axes.axvline(results.config.reference, color=look.soft, linewidth=0.8, linestyle=":")
+        axes.axvline(results.config.reference, color=_SOFT, linewidth=0.8, linestyle=":")
         axes.set_yscale("log")
+        axes.minorticks_off()
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.margins(x=0.12)
         axes.set_ylim(_FLOOR * 0.8, 1.2)
         axes.set_title(_label(results, arms[at]), fontsize=8)
         if at % columns == 0:
@@ -361,7 +378,7 @@ def _heat(figure: Any, results: Results, look: Look) -> None:
         order,
         loc="outside lower center",
         ncols=len(order),
-        labelcolor=look.ink,
+        labelcolor=_INK,
     )
 
 
@@ -369,7 +386,7 @@ def _tax_size(results: Results) -> tuple[float, float]:
     return 11.0, 1.3 + 0.32 * len(results.arms())
 
 
-def _tax(figure: Any, results: Results, look: Look) -> None:
+def _tax(figure: Any, results: Results) -> None:
     from agentenvs.harness.lab.effects import measures, names
     from agentenvs.harness.lab.student import over_seeds
 
@@ -386,23 +403,24 @@ def _tax(figure: Any, results: Results, look: Look) -> None:
                 continue
             family = config.arm(name).family
             place = families.index(family)
-            colour = look.ink if family == "start" else look.series[(place - 1) % len(look.series)]
+            colour = _INK if family == "start" else _SERIES[(place - 1) % len(_SERIES)]
             spread = over_seeds(values)
             # Every seed has a height of its own, so that none hides another.
             heights = row + (np.arange(len(values)) - (len(values) - 1) / 2) * min(
                 0.12, 0.5 / len(values)
             )
-            axes.plot(values, heights, ".", color=colour, markersize=6, alpha=0.8)
+            axes.plot(values, heights, "o", color=colour, markersize=4.5, alpha=0.8)
             if spread.seeds > 1:
                 axes.plot(
                     [spread.low, spread.high], [row, row], color=colour, linewidth=2.4, alpha=0.45
                 )
                 axes.plot([spread.mean], [row], "|", color=colour, markersize=11, markeredgewidth=2)
         if key.startswith("tax_"):
-            axes.axvline(0, color=look.soft, linewidth=1)
+            axes.axvline(0, color=_SOFT, linewidth=1)
         elif found.get("base"):
             before = float(np.mean([one[key] for one in found["base"]]))
-            axes.axvline(before, color=look.soft, linewidth=1, linestyle="--")
+            axes.axvline(before, color=_SOFT, linewidth=1, linestyle="--")
+        axes.margins(x=0.08)
         axes.set_title(titles[key])
         axes.set_yticks(range(len(arms)), [_label(results, name) for name in arms])
         axes.set_ylim(len(arms) - 0.4, -0.6)
@@ -422,8 +440,8 @@ FIGURES: Mapping[str, _Plan] = {
         "First try against many tries",
         "Above: each line joins the temperatures at which a model was played; the large dot is "
         "T = {ref}. Part of a difference at one temperature is a difference of temperature. "
-        "Below: each line is a training, from its start (square) through its checkpoints to its "
-        "end (dot), with pass@{along}, since checkpoints have {along} rollouts a task.",
+        "Below: each line is a training, over seeds the mean, from its start (square) through "
+        "its checkpoints to its end (dot), with pass@{along}, since checkpoints have {along} rollouts a task.",
         _frontier,
         _grid_size,
     ),

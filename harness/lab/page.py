@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from string import Template
@@ -11,9 +12,15 @@ from typing import Any
 
 from agentenvs.harness.lab.figures import Picture
 from agentenvs.harness.lab.tables import Table
-from agentenvs.harness.lab.words import Section
+from agentenvs.harness.lab.words import FIRST, LAST, Section
 
 __all__ = ["page"]
+
+
+# Pixels below which an inch of a figure cannot be read any more; then it is scrolled.
+_PER_INCH = 66
+# A hyphen before a digit that is a minus.
+_MINUS = re.compile(r"(?<![\w.-])-(?=\d)")
 
 
 def page(
@@ -31,8 +38,8 @@ def page(
         pictures: its figures.
     """
     template = resources.files("agentenvs.assets").joinpath("lab", "page.html").read_text("utf-8")
-    first = [one for one in sections if one[0] in ("What ran, and what did not", "Read this first")]
-    last = [one for one in sections if one[0] == "What may not be concluded"]
+    first = [one for one in sections if one[0] in FIRST]
+    last = [one for one in sections if one[0] == LAST]
     middle = [one for one in sections if one not in first and one not in last]
     parts = [
         *map(_section, first),
@@ -53,9 +60,13 @@ def page(
     return Template(template).substitute(lead=html.escape(lead), body="\n".join(parts))
 
 
+def _text(text: str) -> str:
+    return html.escape(_MINUS.sub("\u2212", text).replace("k* = ", "k*\u00a0=\u00a0"))
+
+
 def _section(section: Section) -> str:
     title, lines = section
-    items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
+    items = "".join(f"<li>{_text(line)}</li>" for line in lines)
     return f"<section><h2>{html.escape(title)}</h2><ul>{items}</ul></section>"
 
 
@@ -63,7 +74,8 @@ def _figure(picture: Picture) -> str:
     return (
         f"<section><h2>{html.escape(picture.title)}</h2><figure><div class='wide' tabindex='0'>"
         f"<picture><source media='(prefers-color-scheme: dark)' srcset='{_uri(picture.dark)}'>"
-        f"<img src='{_uri(picture.light)}' alt='{html.escape(picture.caption, quote=True)}'>"
+        f"<img style='min-width:{picture.width * _PER_INCH:.0f}px' src='{_uri(picture.light)}' "
+        f"alt='{html.escape(picture.caption, quote=True)}'>"
         f"</picture></div><figcaption>{html.escape(picture.caption)}</figcaption></figure></section>"
     )
 
@@ -77,7 +89,7 @@ def _table(table: Table) -> str:
     rows = "".join(
         "<tr>"
         + f"<th scope='row'>{html.escape(row[0])}</th>"
-        + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
+        + "".join(f"<td>{_text(cell)}</td>" for cell in row[1:])
         + "</tr>"
         for row in table.rows
     )

@@ -9,8 +9,11 @@ from typing import Any
 from agentenvs.harness.lab.config import LabConfig
 from agentenvs.harness.lab.tables import number
 
-__all__ = ["Section", "words"]
+__all__ = ["FIRST", "LAST", "Section", "words"]
 
+#: the sections that come before everything else, and the one after it
+FIRST = ("Read this first", "What ran, and what did not", "In short")
+LAST = "What may not be concluded"
 Section = tuple[str, list[str]]
 Summary = Mapping[str, Any]
 
@@ -22,21 +25,19 @@ def words(summary: Summary, study: LabConfig) -> list[Section]:
         summary: what was found.
         study: the settings of the reported study, to say what was left out of them.
     """
-    sections = [("What ran, and what did not", _ran(summary, study))]
-    if _shortened(summary, study):
-        told = "The numbers show that every part works. They say nothing of the methods."
-        sections.append(("Read this first", [told]))
-    sections += [
+    quick = (
+        "Everything was cut short to see every part work. The numbers say nothing of the methods."
+    )
+    sections: list[Section] = [
+        (FIRST[0], [quick] if summary["name"] == "smoke" else []),
+        (FIRST[1], _ran(summary, study)),
+        (FIRST[2], list(_short(summary))),
         ("What training did", list(_changes(summary))),
         ("Arms side by side", list(_pairs(summary))),
         ("Does heating raise success?", list(_heat(summary))),
-        ("What may not be concluded", _limits(summary)),
+        (LAST, _limits(summary)),
     ]
     return [(title, lines) for title, lines in sections if lines]
-
-
-def _shortened(summary: Summary, study: LabConfig) -> bool:
-    return bool(summary["name"] == "smoke")
 
 
 def _ran(summary: Summary, study: LabConfig) -> list[str]:
@@ -82,6 +83,53 @@ def _ran(summary: Summary, study: LabConfig) -> list[str]:
         + (", and so no interval over seeds anywhere." if len(summary["seeds"]) == 1 else ".")
     )
     return lines
+
+
+def _short(summary: Summary) -> Iterable[str]:
+    """Count directions: of every arm from its start, and of every pair."""
+    n, first = summary["n"], summary["budgets"][0]
+    seeds = len(summary["seeds"])
+    kinds = {
+        "trained on outcomes of their own rollouts": ("outcomes",),
+        "trained on better data": ("better",),
+    }
+    for title, data in kinds.items():
+        arms = [arm for arm in summary["arms"].values() if arm["data"] in data and arm["change"]]
+        if not arms:
+            continue
+        told = [
+            f"pass@1 {_counted([arm['change']['pass_1'] for arm in arms])}",
+            f"pass@{n} {_counted([arm['change']['pass_n'] for arm in arms])}",
+            f"held-out pass@{n} {_counted([arm['change']['heldout_n'] for arm in arms])}",
+        ]
+        taxes = [arm["spread"][f"tax_{first}"]["mean"] for arm in arms]
+        told.append(f"Tax_S({first}) is above 0 in {sum(tax > 0 for tax in taxes)}")
+        yield f"Arms {title}: {len(arms)}. Of these, {_list(told)}."
+    pairs = [pair for pair in summary["pairs"] if summary["arms"][pair["arm"]]["sampler"]]
+    if pairs:
+        keys = [("pass_1", "pass@1"), ("pass_n", f"pass@{n}"), (f"tax_{first}", f"Tax_S({first})")]
+        told = [
+            f"{title} {_counted([pair['differences'][key] for pair in pairs])}"
+            for key, title in keys
+        ]
+        yield (
+            f"Arms with temperatures set by a sampler, against the same training at fixed "
+            f"T = {summary['reference']:g}: {len(pairs)}. In mean, {_list(told)}."
+        )
+    if seeds > 1:
+        yield (
+            "These are means over seeds, whatever their intervals; which of them the seeds decide "
+            "is said below."
+        )
+
+
+def _counted(spreads: Sequence[Mapping[str, Any]]) -> str:
+    means = [spread["mean"] for spread in spreads]
+    higher, lower = sum(mean > 0 for mean in means), sum(mean < 0 for mean in means)
+    same = len(means) - higher - lower
+    return f"is higher in {higher} and lower in {lower}" + (
+        f" (the same in {same})" if same else ""
+    )
 
 
 def _changes(summary: Summary) -> Iterable[str]:
