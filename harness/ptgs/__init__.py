@@ -13,10 +13,48 @@ NumPy is all that is needed. Ask for temperatures, play, tell how it went:
 
 from __future__ import annotations
 
+from agentenvs.harness.ptgs.baselines import Fixed, HeatMatched, Spread
 from agentenvs.harness.ptgs.events import Events
 from agentenvs.harness.ptgs.gate import Gate
+from agentenvs.harness.ptgs.law import TemperatureLaw, cold_start, temperature_law
+from agentenvs.harness.ptgs.loop import Feedback, feedback, tracked, tracking_error
+from agentenvs.harness.ptgs.premise import HeatingBin, HeatingPremise, heating_premise
 from agentenvs.harness.ptgs.protocol import Ids, Sampler
 from agentenvs.harness.ptgs.sampler import PTGS
 from agentenvs.harness.ptgs.schedule import Ramp
+from agentenvs.harness.ptgs.theory import (
+    expected_mixed,
+    heat,
+    informative,
+    mixed,
+    temperature,
+    visits_to_rail,
+)
 
-__all__ = ["PTGS", "Events", "Gate", "Ids", "Ramp", "Sampler"]
+__all__ = [
+    "PTGS",
+    "Events",
+    "Feedback",
+    "Fixed",
+    "Gate",
+    "HeatMatched",
+    "HeatingBin",
+    "HeatingPremise",
+    "Ids",
+    "Ramp",
+    "Sampler",
+    "Spread",
+    "TemperatureLaw",
+    "cold_start",
+    "expected_mixed",
+    "feedback",
+    "heat",
+    "heating_premise",
+    "informative",
+    "mixed",
+    "temperature",
+    "temperature_law",
+    "tracked",
+    "tracking_error",
+    "visits_to_rail",
+]
