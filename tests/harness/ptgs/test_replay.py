@@ -68,11 +68,12 @@ def test_a_log_in_pieces_is_a_log(settings: dict, same: Same) -> None:
     assert list(again.events.rows()) == rows
 
 
-@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("settings", SETTINGS[:3])
 def test_two_workers_with_tasks_of_their_own_merge_to_one(settings: dict, same: Same) -> None:
-    """Each worker owns half of the tasks and keeps the steps in common."""
-    if "gate" in settings:
-        pytest.skip("a gate pools over tasks: its workers share a state, as in the next test")
+    """Each worker owns half of the tasks; steps are in common.
+
+    A gate pools over tasks: its workers share a state, as in the next test.
+    """
     one = PTGS(**settings)
     workers = [PTGS(**settings, keep_events=True) for _ in range(2)]
     rng = np.random.default_rng(2)
@@ -113,7 +114,7 @@ def test_two_workers_that_share_tasks_and_groups_stay_one(settings: dict, same: 
             cut = np.ones(table.shape, dtype=bool)
             cut[split] = np.arange(16) % 2 == at
             hits, rolls = (table & cut).sum(axis=1), cut.sum(axis=1)
-            first = cut[:, :8] if share else cut[:, :0]
+            first = cut[:, :8]
             ref = {"ref_successes": (table[:, :8] & first).sum(axis=1), "ref_n": first.sum(axis=1)}
             reports.append(worker.report(mine, hits, rolls, **(ref if share else {})))
         rows = Events.merge(*reports)
@@ -160,7 +161,6 @@ def test_groups_that_come_back_late(settings: dict, same: Same) -> None:
     # What is still out was never told.
     told = sampler.state_dict()
     assert again.state_dict()["tally"].tolist() == told["tally"].tolist()
-    same(again.estimates(events.task).tolist() and {"header": 0}, {"header": 0})
     assert (again.estimates(events.task) == sampler.estimates(events.task)).all()
     assert (again.visits(events.task) == sampler.visits(events.task)).all()
 
@@ -208,9 +208,9 @@ def test_other_settings_and_missing_rows_are_noticed() -> None:
         sampler.replay(sampler.events)
     with pytest.raises(BadArgument, match=r"each group once, got row \d+ .* twice: `Events.merge`"):
         PTGS().replay(Events.join([sampler.events, sampler.events]))
+    numbered = PTGS()
+    numbered.temperatures([1])
     with pytest.raises(BadArgument, match="to be whole numbers as before"):
-        numbered = PTGS()
-        numbered.temperatures([1])
         numbered.replay(sampler.events)
 
 
