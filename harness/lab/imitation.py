@@ -79,10 +79,6 @@ class ImitationConfig:
                     raise BadArgument(f"Expected `{name}` to be a number above 0, got {value!r}.")
             elif isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise BadArgument(f"Expected `{name}` to be an int of 1 up, got {value!r}.")
-        if self.rounds > self.steps:
-            raise BadArgument(
-                f"Expected a step or more for each of {self.rounds} rounds, got {self.steps}."
-            )
 
 
 class Examples(NamedTuple):
@@ -152,9 +148,13 @@ def rejection_sampling(
         before), success over these (NaN where none), kept, loss, norm.
 
     Raises:
-        BadArgument: a pool for which `rollouts` do not suffice. A round without any success
-            trains nothing and is told so by `kept` 0.
+        BadArgument: fewer steps than rounds, or a pool for which `rollouts` do not suffice. A
+            round without any success trains nothing; its `kept` is 0.
     """
+    if config.rounds > config.steps:
+        raise BadArgument(
+            f"Expected a step or more for each of {config.rounds} rounds, got {config.steps}."
+        )
     student = _Student(model, config)
     history: History = []
     each = _each(config.rollouts, len(tasks) * config.rounds)
@@ -197,7 +197,7 @@ def own_successes(
         keep: most successes of a task to keep, the first ones played; None for all.
     """
     generator = torch.Generator().manual_seed(derive(seed, "rollouts"))
-    rows = torch.as_tensor(np.asarray(tasks, dtype=np.int64)).repeat_interleave(n)
+    rows = torch.from_numpy(np.repeat(np.asarray(tasks, dtype=np.int64), n))
     with torch.no_grad():
         heat = torch.full((len(rows),), float(temperature))
         played = sample(model, world, rows, heat, generator)
