@@ -56,3 +56,25 @@ def taught(torch, design):
 
     small = TinyLM.fresh(2, layers=2, width=48, heads=2, inner=96)
     return pretrain(design, 0, steps=250, batch=32, lr=1e-2, quality=EXPERT, model=small)
+
+
+@pytest.fixture(scope="session")
+def pool(design):
+    """Return a few tasks to train on."""
+    return design.train[:12]
+
+
+@pytest.fixture(scope="session")
+def able(torch, taught, design, pool):
+    """Return a model that often succeeds on `pool`, and often not; do not train it."""
+    import numpy as np
+
+    from agentenvs.harness.lab.imitation import Examples, ImitationConfig, sft
+    from agentenvs.toollab import Quality, demonstrations
+
+    rng = np.random.default_rng(0)
+    shown = demonstrations(design, 40_000, rng, Quality(careless=0.4, perturb=0.4, known_boost=1.0))
+    mine = np.isin(shown.task, pool)
+    examples = Examples(shown.ids[mine], shown.agent[mine])
+    config = ImitationConfig(steps=30, batch=48, lr=5e-3)
+    return sft(taught, examples, config, 0)[0]
