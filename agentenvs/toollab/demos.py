@@ -35,7 +35,7 @@ class Quality:
         BadArgument: one of them is not within 0 to 1.
     """
 
-    careless: float = 0.35
+    careless: float = 0.5
     perturb: float = 0.5
     known_boost: float = 0.0
 

@@ -53,9 +53,9 @@ class Shape:
 
     vocabulary: int = len(VOCABULARY)
     layers: int = 3
-    width: int = 96
+    width: int = 64
     heads: int = 4
-    inner: int = 256
+    inner: int = 128
     context: int = 128
 
     def __post_init__(self) -> None:

@@ -29,7 +29,7 @@ def pretrain(
     seed: int,
     steps: int = 1000,
     batch: int = 128,
-    lr: float = 4e-3,
+    lr: float = 5e-3,
     quality: Quality | None = None,
     *,
     model: TinyLM | None = None,
