@@ -441,7 +441,8 @@ FIGURES: Mapping[str, _Plan] = {
         "Above: each line joins the temperatures at which a model was played; the large dot is "
         "T = {ref}. Part of a difference at one temperature is a difference of temperature. "
         "Below: each line is a training, over seeds the mean, from its start (square) through "
-        "its checkpoints to its end (dot), with pass@{along}, since checkpoints have {along} rollouts a task.",
+        "its checkpoints to its end (dot), with pass@{along}, since checkpoints have {along} "
+        "rollouts a task.",
         _frontier,
         _grid_size,
     ),

@@ -21,6 +21,7 @@ __all__ = ["StudyFolder", "job_folder", "lab_versions", "read_json", "write_json
 _FORMAT = 1
 _STUDY = "study.json"
 _JOB = "job.json"
+_LOCK = ".lock"
 
 
 def job_folder(study: Path, arm: str, seed: int) -> Path:
@@ -70,7 +71,7 @@ class StudyFolder:
         if found is None:
             assert config is not None  # noqa: S101
             self.config = config
-            if self.path.exists() and any(self.path.iterdir()):
+            if self.path.exists() and any(one.name != _LOCK for one in self.path.iterdir()):
                 raise BadArgument(f"{self.path} holds other things; give a folder of its own.")
             return
         try:
@@ -95,7 +96,7 @@ class StudyFolder:
             RunError: another process writes there.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        self._fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+        self._fd = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             import fcntl
 

@@ -48,7 +48,8 @@ def perform(study: str | os.PathLike[str], job: Job, report: Callable[[float, st
     folder = StudyFolder(study)
     config, arm = folder.config, folder.config.arm(job.arm)
     final = job_folder(folder.path, job.arm, job.seed)
-    part = final.with_name(f".{job.arm}.part")
+    # Of its own process, so that one whose parent was killed cannot spoil it.
+    part = final.with_name(f".{job.arm}.{os.getpid()}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     world = TensorWorld(Design.of(config.world))

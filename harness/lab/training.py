@@ -86,7 +86,7 @@ def make_sampler(plain: Mapping[str, Any] | None, seed: int) -> Any:
     from agentenvs.harness.ptgs.sampler import PTGS
     from agentenvs.harness.ptgs.schedule import Ramp
 
-    told = dict(plain or {"kind": "Fixed", "t": 1.0})
+    told: dict[str, Any] = {"kind": "Fixed", "t": 1.0} if plain is None else dict(plain)
     kind = told.pop("kind", None)
     if kind not in _SAMPLERS:
         raise BadArgument(f"Expected a sampler of {', '.join(_SAMPLERS)}, got {kind!r}.")
@@ -187,7 +187,10 @@ def _imitate(
         examples, success = imitation.own_successes(
             start, world, design.train, each, seed, how.temperature
         )
-        model, history = imitation.sft(start, examples, how, seed, **rest)
+        # A start that never succeeds has nothing to show itself.
+        model, history = start, [{"step": 0.0}]
+        if len(examples.ids):
+            model, history = imitation.sft(start, examples, how, seed, **rest)
         played = each * len(design.train)
         history[0].update(rollouts=played, success=success, kept=len(examples.ids))
     else:

@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import importlib
+import math
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agentenvs.errors import RunDamaged
+from agentenvs.harness.lab.config import bundled
+from agentenvs.harness.lab.effects import measures
+from agentenvs.harness.lab.folder import StudyFolder, write_json
+from agentenvs.harness.lab.heat import heat_bins, heat_curve
+from agentenvs.harness.lab.matched import Point, at_pass_1, matched, path
+from agentenvs.harness.lab.results import Results, read_results
+from agentenvs.harness.lab.student import over_seeds
+from agentenvs.harness.lab.summary import summarise
+from agentenvs.harness.lab.tables import number, tables
+from agentenvs.harness.lab.words import words
+from agentenvs.harness.tax import curve, partition, sharpening_tax
+
+HERE = Path(__file__).parent
+ARMS = ["base", "instruct", "grpo", "grpo-ptgs", "opd", "instruct-grpo"]
+
+
+@pytest.fixture(scope="module")
+def studies() -> ModuleType:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(HERE))
+        return importlib.import_module("lab_studies")
+
+
+@pytest.fixture(scope="module")
+def three(studies: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    path = tmp_path_factory.mktemp("three") / "s"
+    return read_results(studies.make(path, studies.small(), ARMS, [0, 1, 2]))
+
+
+@pytest.fixture(scope="module")
+def one(studies: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    path = tmp_path_factory.mktemp("one") / "s"
+    return read_results(studies.make(path, studies.small(), ["base", "grpo", "grpo-ptgs"], [0]))
+
+
+def text(results: Results) -> str:
+    sections = words(summarise(results), bundled())
+    return "\n".join(line for title, lines in sections for line in (title, *lines))
+
+
+def test_measures_are_those_of_the_tax(three: Results) -> None:
+    found = measures(three, "grpo", 1)
+    base, post = three.counts("base", 1), three.counts("grpo", 1)
+    odd = three.exception
+    assert found["pass_1"] == pytest.approx((post.c / post.n).mean())
+    assert found["pass_n"] == pytest.approx((post.c > 0).mean())
+    assert found["never"] == pytest.approx(partition(post.c, post.n).never)
+    assert found["tax_8"] == sharpening_tax(base, post, 8).tax_S
+    assert found["exception_n"] == curve(post.c[odd], post.n[odd], [16])[0]
+    assert odd.sum() == 80
+    assert found["cpu_s"] == 3.5
+
+
+def test_a_tax_is_against_the_start_of_the_arm(three: Results) -> None:
+    start, post = three.counts("instruct", 0), three.counts("instruct-grpo", 0)
+    assert measures(three, "instruct-grpo", 0)["tax_8"] == sharpening_tax(start, post, 8).tax_S
+    assert math.isnan(measures(three, "base", 0)["tax_8"])
+    # The same outcomes as the start's: curves that are the same do not cross.
+    assert math.isnan(measures(three, "instruct", 0)["k_star"])
+
+
+def test_means_have_the_t_interval_over_seeds(three: Results) -> None:
+    arm = summarise(three)["arms"]["grpo"]
+    values = [arm["by_seed"][str(seed)]["pass_1"] for seed in range(3)]
+    assert arm["spread"]["pass_1"] == over_seeds(values)._asdict()
+    starts = [measures(three, "base", seed)["pass_1"] for seed in range(3)]
+    gains = [own - start for own, start in zip(values, starts, strict=True)]
+    assert arm["change"]["pass_1"]["values"] == pytest.approx(gains)
+    assert summarise(three)["arms"]["base"]["change"] == {}
+
+
+def test_pairs_are_differences_seed_by_seed(three: Results) -> None:
+    pairs = {pair["arm"]: pair for pair in summarise(three)["pairs"]}
+    assert set(pairs) == {"grpo-ptgs", "opd"}
+    found = pairs["grpo-ptgs"]["differences"]["tax_8"]
+    expected = [
+        measures(three, "grpo-ptgs", seed)["tax_8"] - measures(three, "grpo", seed)["tax_8"]
+        for seed in range(3)
+    ]
+    assert found["values"] == pytest.approx(expected)
+    assert found["low"] < found["mean"] < found["high"]
+
+
+def test_one_seed_has_no_interval_over_seeds(one: Results) -> None:
+    summary = summarise(one)
+    for arm in summary["arms"].values():
+        assert all(math.isnan(spread["low"]) for spread in arm["spread"].values())
+    (pair,) = summary["pairs"]
+    assert math.isnan(pair["differences"]["pass_1"]["high"])
+    assert pair["within"]["pass_1"]["low"] < pair["within"]["pass_1"]["high"]
+    told = text(one)
+    assert "no interval over seeds" in told
+    assert "No arm can be said to be better" in told
+
+
+def test_a_path_goes_from_the_start_to_the_end(three: Results) -> None:
+    points = path(three, "grpo", 0)
+    assert [point.step for point in points] == [0, 3, 6]
+    assert points[0].tax == 0
+    assert points[-1].pass_1 == pytest.approx(measures(three, "grpo", 0)["pass_1"])
+    assert path(three, "base", 0) == []
+
+
+def test_interpolation_is_linear_and_takes_the_first_crossing() -> None:
+    points = [Point(0, 0.2, 0.9, 0.0), Point(10, 0.4, 0.8, 0.1), Point(20, 0.3, 0.7, 0.2)]
+    assert at_pass_1(points, 0.3) == pytest.approx(Point(5, 0.3, 0.85, 0.05))
+    assert at_pass_1(points, 0.5) is None
+    assert at_pass_1(points[:1], 0.2) is None
+
+
+def test_arms_meet_at_the_lower_of_their_best(three: Results) -> None:
+    found = matched(three, "grpo-ptgs", "grpo", 0)
+    assert found is not None
+    best = [
+        max(point.pass_1 for point in path(three, arm, 0)) for arm in ("grpo", "grpo-ptgs")
+    ]
+    assert found.pass_1 == min(best)
+    assert found.arm.pass_1 == pytest.approx(found.against.pass_1)
+    assert matched(three, "instruct", "base", 0) is None
+
+
+def test_heat_is_measured_by_other_rollouts_than_those_that_bin(three: Results) -> None:
+    bins = heat_bins(three, "base", 0)
+    ends = [0.05, 0.25, 0.5]
+    assert [one.low for one in bins] == [0.0, *ends]
+    assert sum(one.tasks for one in bins) == 200
+    rank = three.counts("base", 0)
+    mine = rank.c / rank.n < 0.05
+    cold = three.found["base", 0].probe[1.0]
+    assert bins[0].cold == pytest.approx((cold.c / cold.n)[mine].mean())
+    # The tables of chances lose by heat.
+    assert bins[3].gain < 0
+    found = heat_curve(three, "base", 0)
+    assert found.temperatures == (0.7, 1.0, 1.5)
+    assert found.p.shape == (4, 3)
+    assert (np.diff(found.p[3]) < 0).all()
+
+
+def test_the_words_name_what_ran_and_what_did_not(one: Results) -> None:
+    told = text(one)
+    assert "Arms that ran: 3 of 21: base; GRPO; GRPO + PTGS." in told
+    assert "Arms that did not run: instruct-like" in told
+    assert "Seeds that ran: 0." in told
+    assert "Seeds that did not run: all from 1" in told
+    assert "Temperatures that ran: T = 1 and 0.7" in told
+    assert "Temperatures of the study that did not run: T = 0.5, 1.3" in told
+    assert "say nothing of the methods" in told
+
+
+def test_the_words_take_no_side(three: Results) -> None:
+    summary = summarise(three)
+    pair = next(pair for pair in summary["pairs"] if pair["arm"] == "grpo-ptgs")
+    for low, high, expected in (
+        (0.01, 0.03, "higher pass@1 +0.020"),
+        (-0.03, -0.01, "lower pass@1 -0.020"),
+        (-0.01, 0.05, "not decided by these seeds: pass@1 +0.020"),
+    ):
+        mean = (low + high) / 2
+        pair["differences"]["pass_1"] |= {"mean": mean, "low": low, "high": high}
+        for key in ("pass_n", "tax_8", "tax_16", "heldout_n"):
+            pair["differences"][key] |= {"mean": 0.0, "low": -1.0, "high": 1.0}
+        (line,) = (
+            line
+            for title, lines in words(summary, bundled())
+            if title == "Arms side by side"
+            for line in lines
+            if line.startswith("GRPO + PTGS against GRPO")
+        )
+        assert expected in line
+
+
+def test_a_missing_job_is_told(one: Results, three: Results) -> None:
+    results = Results(one.config, one.found, (("base", "grpo", "ppo"), (0, 4)), one.exception)
+    missing = summarise(results)["not_run"]["missing"]
+    assert ["ppo", 0] in missing
+    assert ["grpo", 4] in missing
+    assert "Asked for and not finished: " in text(results)
+
+
+def test_tables_have_a_cell_for_every_column(one: Results, three: Results) -> None:
+    for results in (one, three):
+        made = tables(summarise(results))
+        assert len(made) == 5
+        for table in made:
+            assert table.note
+            assert all(len(row) == len(table.columns) for row in table.rows)
+    first = tables(summarise(three))[0]
+    row = next(row for row in first.rows if row[0] == "GRPO")
+    assert row[1:3] == ["base", "3"]
+    assert all("±" in cell for cell in row[3:10])
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0.1234, "0.123"), (math.nan, "-"), (None, "-"), (math.inf, "inf"), (12345, "12,345.000")],
+)
+def test_numbers(value: Any, expected: str) -> None:
+    assert number(value) == expected
+
+
+def test_a_study_without_a_finished_job_is_told(tmp_path: Path) -> None:
+    folder = StudyFolder(tmp_path / "s", bundled())
+    with folder:
+        folder.begin(["base"], [0])
+    with pytest.raises(RunDamaged, match="no job of this study is finished"):
+        read_results(folder)
+
+
+def test_a_job_of_another_study_is_told(studies: ModuleType, tmp_path: Path) -> None:
+    folder = studies.make(tmp_path / "s", studies.small(), ["base"], [0])
+    write_json(folder.job("base", 0) / "job.json", {"lab": "other"})
+    with pytest.raises(RunDamaged, match="got 'other'"):
+        read_results(folder)
