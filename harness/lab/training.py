@@ -70,7 +70,7 @@ def train(
     return _imitate(config, arm, start, models, world, design, own, on_step)
 
 
-def make_sampler(plain: Mapping[str, Any] | None, seed: int) -> Any:
+def make_sampler(plain: Mapping[str, Any] | None, seed: int, steps: int = 200) -> Any:
     """Return the sampler that settings name; a fixed temperature of 1 for None.
 
     Args:
@@ -78,6 +78,7 @@ def make_sampler(plain: Mapping[str, Any] | None, seed: int) -> Any:
             HeatMatched those of the PTGS within. A `target` may be an object with the arguments
             of `Ramp`.
         seed: of its draws.
+        steps: over which a ramp goes that does not say it itself.
 
     Raises:
         BadArgument: no such kind, or arguments that it does not take.
@@ -91,7 +92,7 @@ def make_sampler(plain: Mapping[str, Any] | None, seed: int) -> Any:
     if kind not in _SAMPLERS:
         raise BadArgument(f"Expected a sampler of {', '.join(_SAMPLERS)}, got {kind!r}.")
     if isinstance(told.get("target"), Mapping):
-        told["target"] = Ramp(**told["target"])
+        told["target"] = Ramp(**{"total": steps, **told["target"]})
     try:
         if kind == "Fixed":
             return Fixed(**told)
@@ -146,7 +147,7 @@ def _gradient(
     from agentenvs.harness.lab.policy_gradient import PGConfig, train
 
     how = _options(PGConfig, config.gradient, arm.options)
-    recorder = Recorder(make_sampler(arm.sampler, derive(seed, "sampler")))
+    recorder = Recorder(make_sampler(arm.sampler, derive(seed, "sampler"), how.steps))
     model, history = train(
         start,
         world,

@@ -57,6 +57,13 @@ def test_samplers_by_their_settings(plain: Any, kind: type) -> None:
     assert isinstance(make_sampler(plain, 1), kind)
 
 
+def test_a_ramp_goes_over_the_training_unless_it_says_otherwise() -> None:
+    ramp = {"kind": "PTGS", "target": {"start": 0.25, "end": 0.5}}
+    assert make_sampler(ramp, 0, steps=40).target.total == 40
+    told = {"kind": "PTGS", "target": {"start": 0.25, "end": 0.5, "total": 7}}
+    assert make_sampler(told, 0, steps=40).target.total == 7
+
+
 @pytest.mark.parametrize(
     "plain", [{"kind": "Magic"}, {}, {"kind": "PTGS", "tua": 1}, {"kind": "Fixed", "t": -1}]
 )
