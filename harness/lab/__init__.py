@@ -1,8 +1,8 @@
 """The controlled study: a small model that learned from known data, post-trained in several ways.
 
 Names load when they are first used; all but the settings and what reads a study's folder need
-the extra `lab`. `pretrain`, `evaluate` and the
-ways of post-training are functions of the modules of these names.
+the extra `lab`. `pretrain`, `evaluate` and the ways of post-training are functions of the modules
+of these names.
 """
 
 from __future__ import annotations
