@@ -134,8 +134,8 @@ class Slots:
         self.kind, self._size = kind, size
 
     def _find_strings(self, values: list[str], add: bool) -> Found:
-        get = self._slot.get
-        slots = np.array([get(one, -1) for one in values], dtype=np.int64)
+        known = list(map(self._slot.get, values))
+        slots = np.array([-1 if one is None else one for one in known], dtype=np.int64)
         new = np.flatnonzero(slots < 0)
         if not new.size:
             return Found(slots, self._hashes[slots])

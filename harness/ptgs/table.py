@@ -36,7 +36,7 @@ class Table:
     """Five numbers a task.
 
     Attributes:
-        success, failure: discounted counts.
+        success, failure: discounted counts, whole ones exact up to 2**24.
         visits: groups told so far.
         held: the temperature that was given and not yet updated, NaN for none.
         drawn: the step for which it was given.
