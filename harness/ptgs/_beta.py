@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from functools import cache
 from statistics import NormalDist
 
 import numpy as np
@@ -19,6 +20,13 @@ _NODES = 80
 def log_beta(a: float, b: float) -> float:
     """Return ln B(a, b)."""
     return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+
+
+@cache
+def _legendre() -> tuple[_Floats, _Floats]:
+    """Return the nodes and weights of Gauss-Legendre on [0, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    return (nodes + 1) / 2, weights / 2
 
 
 def cdf(x: ArrayLike, a: float, b: float) -> _Floats:
@@ -64,7 +72,8 @@ def quantile(q: ArrayLike, a: float, b: float) -> _Floats:
         middle = (low + high) / 2
         under = cdf(middle, a, b) < share
         low, high = np.where(under, middle, low), np.where(under, high, middle)
-    found: _Floats = np.where(share == 0, 0.0, (low + high) / 2)
+    inner = (share > 0) & (share < 1)
+    found: _Floats = np.where(inner, (low + high) / 2, share)
     return found[()]
 
 
@@ -84,8 +93,7 @@ def expectation(values: Callable[[_Floats], _Floats], a: float, b: float, kink: 
     sd = math.sqrt(mean * (1 - mean) / (a + b + 1))
     around = [mean + width * sd for width in (-30, -10, -4, -1.5, 0, 1.5, 4, 10, 30)]
     cuts = sorted({0.0, kink, 1.0, *(cut for cut in around if 0 < cut < 1)})
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    nodes, weights = (nodes + 1) / 2, weights / 2
+    nodes, weights = _legendre()
     norm, total = log_beta(a, b), 0.0
     for low, high in itertools.pairwise(cuts):
         if low == 0.0:
@@ -118,14 +126,22 @@ def _end(
 def student_quantile(confidence: float, freedom: float) -> float:
     """Return t such that Student's distribution holds `confidence` between -t and t.
 
-    Newton's method from the normal quantile, which lies below: the share held is concave in t,
-    so that no step goes too far.
+    With x = sqrt(freedom) tan u its density is cos(u) ** (freedom - 1). Newton's method starts
+    from the normal quantile, which lies below; the share held is concave in t, so that no step
+    goes too far.
+
+    Args:
+        confidence: in (0, 1).
+        freedom: degrees of freedom, at least 1, fractions too.
     """
+    nodes, weights = _legendre()
+    whole, root = math.exp(log_beta(freedom / 2, 0.5)) / 2, math.sqrt(freedom)
     t = NormalDist().inv_cdf(0.5 + confidence / 2)
     for _ in range(100):
-        outside = float(cdf(freedom / (freedom + t * t), freedom / 2, 0.5))
-        log = -(freedom + 1) / 2 * math.log1p(t * t / freedom) - log_beta(freedom / 2, 0.5)
-        step = (outside - (1 - confidence)) / (2 * math.exp(log) / math.sqrt(freedom))
+        angle = math.atan(t / root)
+        held = angle * float(weights @ np.cos(angle * nodes) ** (freedom - 1)) / whole
+        slope = math.cos(angle) ** (freedom + 1) / (whole * root)
+        step = (confidence - held) / slope
         t += step
         if abs(step) < 1e-12 * t:
             break

@@ -35,6 +35,8 @@ Verdict = Literal["holds", "fails", "undecided"]
 """The interval of the change of success lies above 0, below 0, or on both sides."""
 
 _EDGES = (0.0, 0.05, 0.25, 0.5, 1.0)
+# How many pairs of a task and a half are worked out at a time.
+_BLOCK = 2**20
 
 
 class HeatingBin(NamedTuple):
@@ -111,7 +113,7 @@ class HeatingPremise(NamedTuple):
 
 
 class _Cells(NamedTuple):
-    """What each task adds to each bin, all (T, B): its weight, and sums with that weight."""
+    """What each task adds to a bin: its weight, and sums with that weight; all (T, bins)."""
 
     weight: _Floats
     ref: _Floats
@@ -167,21 +169,19 @@ def heating_premise(
         raise BadArgument(f"Expected {len(ref.c)} tasks in `by`, got {len(place.c)}.")
     aim = number("target", target, above=0.0, below=1.0)
     sure = number("confidence", confidence, above=0.0, below=1.0)
-    cuts = _cuts(edges)
     tested = ref.n if place else ref.n - ref.n // 2
     most = int(min(tested.min(), hot.n.min()))
     size = min(most, 16) if group is None else whole("group", group, low=1)
     if size > most:
         raise BadArgument(f"Expected `group` of at most {most}, got {size}: too few rollouts.")
-    every, pooled = (_cells(ref, hot, place, at, size) for at in (cuts, np.array([0.0, aim])))
-    flat = hot.c / hot.n
+    spans = [*itertools.pairwise(_cuts(edges)), (0.0, aim)]
+    cells = _cells(ref, hot, place, spans, size)
     mixed_hot = pass_at_k(hot.c, hot.n, size) - pass_hat_k(hot.c, hot.n, size)
-    bins = tuple(
-        _bin((float(low), float(high)), every, at, flat, mixed_hot, sure)
-        for at, (low, high) in enumerate(itertools.pairwise(cuts))
+    *bins, heated = (
+        _bin(span, _Cells(*(column[:, at] for column in cells)), hot.c / hot.n, mixed_hot, sure)
+        for at, span in enumerate(spans)
     )
-    heated = _bin((0.0, aim), pooled, 0, flat, mixed_hot, sure)
-    return HeatingPremise(heated, bins, size, sure, heated.verdict)
+    return HeatingPremise(heated, tuple(bins), size, sure, heated.verdict)
 
 
 def _tasks(name: str, c: ArrayLike, n: ArrayLike) -> _Counts:
@@ -195,83 +195,75 @@ def _tasks(name: str, c: ArrayLike, n: ArrayLike) -> _Counts:
     return _Counts(hits.astype(np.int64), rolls.astype(np.int64))
 
 
-def _cuts(edges: Sequence[float]) -> _Floats:
+def _cuts(edges: Sequence[float]) -> list[float]:
     cuts = np.asarray(edges, dtype=np.float64)
     whole = cuts.ndim == 1 and len(cuts) > 1 and cuts[0] == 0 and cuts[-1] == 1
-    if not whole or (np.diff(cuts) <= 0).any():
+    if not whole or not (np.diff(cuts) > 0).all():
         raise BadArgument(f"Expected `edges` that rise from 0 to 1, got {list(edges)}.")
-    return cuts
+    rising: list[float] = cuts.tolist()
+    return rising
 
 
-def _cells(ref: _Counts, hot: _Counts, by: _Counts | None, cuts: _Floats, size: int) -> _Cells:
+def _cells(
+    ref: _Counts, hot: _Counts, by: _Counts | None, spans: Sequence[tuple[float, float]], size: int
+) -> _Cells:
     """Return what each task adds to each bin, averaged over all halves."""
-    shape = (len(ref.c), len(cuts) - 1)
-    cells = _Cells(*(np.zeros(shape) for _ in _Cells._fields))
-    rate_hot = hot.c / hot.n
-    pairs, where = np.unique(np.stack([ref.c, ref.n]), axis=1, return_inverse=True)
-    order = np.argsort(where.ravel(), kind="stable")
-    groups = np.split(order, np.cumsum(np.bincount(where.ravel()))[:-1])
-    for (c, n), members in zip(pairs.T.tolist(), groups, strict=True):
-        if by is None:
-            first = np.arange(n // 2 + 1)
-            chance = _hypergeometric(c, n, n // 2)
-            inside = _inside(first / (n // 2), cuts) * chance[:, None]
-            left, rest = np.clip(c - first, 0, n - n // 2), n - n // 2
-            weight = np.broadcast_to(inside, (len(members), *inside.shape))
-        else:
-            left, rest = np.array([c]), n
-            weight = _inside(by.c[members] / by.n[members], cuts)[:, None, :]
-        rate = left / rest
-        mixed = pass_at_k(left, rest, size) - pass_hat_k(left, rest, size)
-        over = rate_hot[members, None]
-        cells.weight[members] = weight.sum(axis=1)
-        cells.ref[members] = (weight * rate[:, None]).sum(axis=1)
-        cells.mixed_ref[members] = (weight * mixed[:, None]).sum(axis=1)
-        cells.higher[members] = (weight * (over > rate)[..., None]).sum(axis=1)
-        cells.lower[members] = (weight * (over < rate)[..., None]).sum(axis=1)
+    cells = _Cells(*(np.zeros((len(ref.c), len(spans))) for _ in _Cells._fields))
+    for n in np.unique(ref.n).tolist():
+        of_n = np.flatnonzero(ref.n == n)
+        rest = n - (0 if by else n // 2)
+        counts = np.arange(rest + 1)
+        mixed = pass_at_k(counts, rest, size) - pass_hat_k(counts, rest, size)
+        block = max(1, _BLOCK // (n // 2 + 1))
+        for start in range(0, len(of_n), block):
+            here = of_n[start : start + block]
+            c = ref.c[here, None]
+            if by is None:
+                first = np.arange(n // 2 + 1)
+                chance, inside = _hypergeometric(c, n, n // 2), _inside(first / (n // 2), spans)
+                left = np.clip(c - first, 0, rest)
+            else:
+                chance, left = np.ones((len(here), 1)), c
+                inside = _inside(by.c[here] / by.n[here], spans)[:, None, :]
+            over, rate = (hot.c[here] / hot.n[here])[:, None], left / rest
+            for column, value in zip(
+                cells, (1.0, rate, mixed[left], over > rate, over < rate), strict=True
+            ):
+                column[here] = ((chance * value)[:, None, :] @ inside)[:, 0]
     return cells
 
 
-def _inside(rate: _Floats, cuts: _Floats) -> _Floats:
-    """Return a 1 in the bin of each rate, (m, B)."""
-    at = np.asarray(rate)[:, None]
-    inside: NDArray[np.bool_] = (at >= cuts[:-1]) & (
-        (at < cuts[1:]) | ((cuts[1:] == 1) & (at == 1))
-    )
-    placed: _Floats = inside.astype(np.float64)
-    return placed
+def _inside(rate: _Floats, spans: Sequence[tuple[float, float]]) -> _Floats:
+    """Return a 1 for each rate in each bin, (m, B)."""
+    low, high = np.array(spans).T
+    at = rate[:, None]
+    inside: NDArray[np.bool_] = (at >= low) & ((at < high) | ((high == 1) & (at == 1)))
+    return inside.astype(np.float64)
 
 
-def _hypergeometric(c: int, n: int, m: int) -> _Floats:
-    """Return the chances of 0 .. m successes in m of n rollouts of which c succeeded, (m + 1,)."""
+def _hypergeometric(c: _Ints, n: int, m: int) -> _Floats:
+    """Return the chances of 0 .. m successes in m of n rollouts, of which c (T, 1) succeeded."""
+    log = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, n + 1)))))
     first = np.arange(m + 1)
     possible = (first <= c) & (m - first <= n - c)
-    log = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, n + 1)))))
-    a = first[possible]
+    a = np.where(possible, first, np.maximum(m - (n - c), 0))
 
-    def choose(of: int, k: _Ints) -> _Floats:
+    def choose(of: _Ints, k: _Ints) -> _Floats:
         ways: _Floats = log[of] - log[k] - log[of - k]
         return ways
 
-    chance = np.zeros(m + 1)
-    chance[possible] = np.exp(choose(c, a) + choose(n - c, m - a))
-    out: _Floats = chance / chance.sum()
-    return out
+    ways = np.where(
+        possible, np.exp(choose(c, a) + choose(n - c, m - a) - log[n] + log[m] + log[n - m]), 0.0
+    )
+    chance: _Floats = ways / ways.sum(axis=1, keepdims=True)
+    return chance
 
 
 def _bin(
-    span: tuple[float, float],
-    cells: _Cells,
-    at: int,
-    hot: _Floats,
-    mixed_hot: _Floats,
-    confidence: float,
+    span: tuple[float, float], cells: _Cells, hot: _Floats, mixed_hot: _Floats, confidence: float
 ) -> HeatingBin:
-    weight, ref, mixed_ref, higher, lower = (column[:, at] for column in cells)
-    total = float(weight.sum())
-    change = _mean(weight * hot - ref, weight, confidence)
-    mixed_change = _mean(weight * mixed_hot - mixed_ref, weight, confidence)
-    verdict: Verdict = "holds" if change.low > 0 else "fails" if change.high < 0 else "undecided"
+    weight, total = cells.weight, float(cells.weight.sum())
+    change = _mean(weight * hot - cells.ref, weight, confidence)
 
     def share(part: _Floats) -> float:
         return float(part.sum()) / total if total else math.nan
@@ -279,15 +271,15 @@ def _bin(
     return HeatingBin(
         *span,
         tasks=total,
-        ref=share(ref),
+        ref=share(cells.ref),
         hot=share(weight * hot),
         change=change,
-        higher=share(higher),
-        lower=share(lower),
-        mixed_ref=share(mixed_ref),
+        higher=share(cells.higher),
+        lower=share(cells.lower),
+        mixed_ref=share(cells.mixed_ref),
         mixed_hot=share(weight * mixed_hot),
-        mixed_change=mixed_change,
-        verdict=verdict,
+        mixed_change=_mean(weight * mixed_hot - cells.mixed_ref, weight, confidence),
+        verdict="holds" if change.low > 0 else "fails" if change.high < 0 else "undecided",
     )
 
 
