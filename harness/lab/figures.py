@@ -246,6 +246,8 @@ def _mark_crossing(axes: Any, results: Results, name: str, tasks: str, colour: s
 
 
 def _frontier(figure: Any, results: Results) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     families = _families(results)
     n = results.config.evaluation.n
     heats = sorted(results.config.evaluation.temperatures)
@@ -292,6 +294,7 @@ def _frontier(figure: Any, results: Results) -> None:
         top.set_title(family)
         top.margins(0.09, 0.12)
         low.margins(0.09, 0.08)
+        low.xaxis.set_major_locator(MaxNLocator(5))
         low.set_xlabel("pass@1")
         handles, labels = top.get_legend_handles_labels()
         low.legend(

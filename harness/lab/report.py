@@ -11,14 +11,16 @@ from agentenvs.harness.lab.folder import StudyFolder, write_json
 from agentenvs.harness.lab.page import page
 from agentenvs.harness.lab.results import read_results
 from agentenvs.harness.lab.summary import summarise
-from agentenvs.harness.lab.tables import Table, tables
-from agentenvs.harness.lab.words import Section, words
+from agentenvs.harness.lab.tables import ARMS, PAIRS, Table, tables
+from agentenvs.harness.lab.words import FIRST, LAST, Section, words
 from agentenvs.harness.outcomes_file import write_whole
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = ["Report", "render", "report"]
+
+_GAP = 3
 
 
 class Report(NamedTuple):
@@ -46,24 +48,52 @@ def report(folder: StudyFolder) -> Report:
 
 
 def render(found: Report, console: Console) -> None:
-    """Print the tables and the words; needs rich."""
+    """Print what matters most; needs rich. Tables that are too wide come in parts.
+
+    The page has the rest: where coverage went, success over temperature, and all in words.
+    """
     from rich.box import SIMPLE
     from rich.table import Table as Grid
     from rich.text import Text
 
-    sections = dict(found.sections)
     for one in found.tables:
-        grid = Grid(box=SIMPLE, show_edge=False, pad_edge=False, title=Text(one.title))
-        grid.title_justify = "left"
-        for at, name in enumerate(one.columns):
-            grid.add_column(Text(name), justify="right" if at else "left", overflow="fold")
-        for row in one.rows:
-            grid.add_row(*(Text(cell) for cell in row))
-        console.print(grid)
+        if not one.title.startswith((ARMS, PAIRS)):
+            continue
+        console.print(one.title, style="bold", markup=False, highlight=False)
+        sizes = _sizes(one)
+        for part in _parts(sizes, console.width):
+            grid = Grid(box=SIMPLE, show_edge=False, pad_edge=False)
+            for at in part:
+                grid.add_column(
+                    Text(one.columns[at]), justify="right" if at else "left", width=sizes[at]
+                )
+            for row in one.rows:
+                grid.add_row(*(Text(row[at]) for at in part))
+            console.print(grid)
         console.print(one.note, style="dim", markup=False, highlight=False)
         console.print()
-    for title, lines in sections.items():
-        _list(console, title, lines)
+    for title, lines in found.sections:
+        if title in (*FIRST, LAST):
+            _list(console, title, lines)
+
+
+def _sizes(table: Table) -> list[int]:
+    """Return how wide each column is; headers may be broken between words."""
+    return [
+        max(len(part) for part in (*(row[at] for row in table.rows), *name.split()))
+        for at, name in enumerate(table.columns)
+    ]
+
+
+def _parts(sizes: list[int], width: int) -> list[list[int]]:
+    """Return which columns stand side by side, the first in every part."""
+    parts: list[list[int]] = [[0]]
+    for at in range(1, len(sizes)):
+        taken = sum(sizes[column] + _GAP for column in parts[-1])
+        if len(parts[-1]) > 1 and taken + sizes[at] > width:
+            parts.append([0])
+        parts[-1].append(at)
+    return parts
 
 
 def _list(console: Console, title: str, lines: Sequence[str]) -> None:

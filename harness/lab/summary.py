@@ -65,6 +65,7 @@ def _arm(results: Results, name: str, shown: tuple[Measure, ...]) -> dict[str, A
         "start": arm.start,
         "teacher": arm.teacher,
         "against": arm.against,
+        "tempered": arm.sampler is not None,
         "seeds": seeds,
         "by_seed": {str(seed): values for seed, values in by_seed.items()},
         "change": _changes(results, name, shown),

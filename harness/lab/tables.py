@@ -7,7 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Table", "number", "tables"]
+__all__ = ["ARMS", "PAIRS", "Table", "number", "tables"]
+
+#: titles of the tables that matter most
+ARMS = "Training tasks"
+PAIRS = "Against the arm beside it"
 
 Summary = Mapping[str, Any]
 
@@ -30,12 +34,14 @@ class Table:
 
 
 def number(value: Any, digits: int = 3, sign: bool = False) -> str:
-    """Return a number as text: "-" where it is not defined, "> n" is the caller's."""
+    """Return a number as text, "-" where it is not defined."""
     if value is None or not isinstance(value, int | float) or math.isnan(value):
         return "-"
     if math.isinf(value):
         return "inf"
-    return f"{value:+.{digits}f}" if sign else f"{value:,.{digits}f}"
+    # Adding 0 takes the sign from what rounds to zero.
+    rounded = round(float(value), digits) + 0.0
+    return f"{rounded:+.{digits}f}" if sign else f"{rounded:,.{digits}f}"
 
 
 def tables(summary: Summary) -> list[Table]:
@@ -110,7 +116,7 @@ def _arms(summary: Summary) -> Table:
         else "One seed: no interval over seeds. Brackets of taxes are 95 % intervals over tasks."
     )
     return Table(
-        f"Training tasks, T = {summary['reference']:g}",
+        f"{ARMS}, T = {summary['reference']:g}",
         ["arm", "from", "seeds", *titles, "k*"],
         rows,
         note,
@@ -192,7 +198,7 @@ def _pairs(summary: Summary) -> Table:
         f"checkpoints, with pass@{k}; a number in brackets says for how many seeds they meet."
     )
     return Table(
-        "Against the arm beside it",
+        PAIRS,
         [
             *("difference", "seeds"),
             *titles,
@@ -253,7 +259,7 @@ def _samplers(summary: Summary) -> Table:
         "What set the temperatures",
         ["arm", *shown.values()],
         rows,
-        "At the end of training, mean over seeds; shares of groups.",
+        "Over the whole training, as shares of its groups; over seeds the mean.",
     )
 
 

@@ -105,7 +105,7 @@ def _short(summary: Summary) -> Iterable[str]:
         taxes = [arm["spread"][f"tax_{first}"]["mean"] for arm in arms]
         told.append(f"Tax_S({first}) is above 0 in {sum(tax > 0 for tax in taxes)}")
         yield f"Arms {title}: {len(arms)}. Of these, {_list(told)}."
-    pairs = [pair for pair in summary["pairs"] if summary["arms"][pair["arm"]]["sampler"]]
+    pairs = [pair for pair in summary["pairs"] if summary["arms"][pair["arm"]]["tempered"]]
     if pairs:
         keys = [("pass_1", "pass@1"), ("pass_n", f"pass@{n}"), (f"tax_{first}", f"Tax_S({first})")]
         told = [

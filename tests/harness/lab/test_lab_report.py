@@ -144,6 +144,7 @@ def test_the_command_reports_what_is_there(
     assert main(["lab", "--out", str(path), "--smoke", "--arms", "grpo"]) == 0
     out, told = capsys.readouterr()
     assert "Training tasks, T = 1" in out
+    assert max(map(len, out.splitlines())) <= 80 + len(str(path))
     assert "What may not be concluded" in out
     assert f"page: {path / 'index.html'}" in out.replace("\n", "")
     assert told == ""

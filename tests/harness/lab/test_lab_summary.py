@@ -181,6 +181,10 @@ def test_the_words_take_no_side(three: Results) -> None:
         assert expected in line
 
 
+def test_arms_with_temperatures_of_their_own_are_counted_apart(three: Results) -> None:
+    assert "against the same training at fixed T = 1: 1. In mean" in text(three)
+
+
 def test_a_missing_job_is_told(one: Results, three: Results) -> None:
     results = Results(one.config, one.found, (("base", "grpo", "ppo"), (0, 4)), one.exception)
     missing = summarise(results)["not_run"]["missing"]
@@ -204,7 +208,14 @@ def test_tables_have_a_cell_for_every_column(one: Results, three: Results) -> No
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(0.1234, "0.123"), (math.nan, "-"), (None, "-"), (math.inf, "inf"), (12345, "12,345.000")],
+    [
+        (0.1234, "0.123"),
+        (math.nan, "-"),
+        (None, "-"),
+        (math.inf, "inf"),
+        (12345, "12,345.000"),
+        (-1e-9, "0.000"),
+    ],
 )
 def test_numbers(value: Any, expected: str) -> None:
     assert number(value) == expected

@@ -59,9 +59,9 @@ def test_samplers_by_their_settings(plain: Any, kind: type) -> None:
 
 def test_a_ramp_goes_over_the_training_unless_it_says_otherwise() -> None:
     ramp = {"kind": "PTGS", "target": {"start": 0.25, "end": 0.5}}
-    assert make_sampler(ramp, 0, steps=40).target.total == 40
+    assert make_sampler(ramp, 0, steps=40).describe()["target"]["total"] == 40
     told = {"kind": "PTGS", "target": {"start": 0.25, "end": 0.5, "total": 7}}
-    assert make_sampler(told, 0, steps=40).target.total == 7
+    assert make_sampler(told, 0, steps=40).describe()["target"]["total"] == 7
 
 
 @pytest.mark.parametrize(
