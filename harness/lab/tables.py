@@ -146,7 +146,8 @@ def _where(summary: Summary) -> Table:
         ["arm", *(summary["measures"][key] for key in keys)],
         rows,
         f"Of the {every} training tasks {odd} are exceptions. Rollouts are those that training "
-        "played; CPU seconds are of training and all measuring, on one core.",
+        "played, a teacher's own training left out; CPU seconds are of training and all "
+        "measuring, on one core.",
     )
 
 

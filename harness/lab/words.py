@@ -114,7 +114,7 @@ def _short(summary: Summary) -> Iterable[str]:
         ]
         yield (
             f"Arms with temperatures set by a sampler, against the same training at fixed "
-            f"T = {summary['reference']:g}: {len(pairs)}. In mean, {_list(told)}."
+            f"T = {summary['reference']:g}: {len(pairs)}. Of these, {_list(told)}."
         )
     if seeds > 1:
         yield (

@@ -182,7 +182,7 @@ def test_the_words_take_no_side(three: Results) -> None:
 
 
 def test_arms_with_temperatures_of_their_own_are_counted_apart(three: Results) -> None:
-    assert "against the same training at fixed T = 1: 1. In mean" in text(three)
+    assert "against the same training at fixed T = 1: 1. Of these" in text(three)
 
 
 def test_a_missing_job_is_told(one: Results, three: Results) -> None:
