@@ -15,6 +15,7 @@ PACKAGES = [
     "agentenvs.acebench.worlds",
     "agentenvs.bfcl",
     "agentenvs.harness",
+    "agentenvs.harness.lab",
     "agentenvs.harness.policies",
     "agentenvs.harness.ptgs",
     "agentenvs.harness.tax",
@@ -26,8 +27,13 @@ PACKAGES = [
 ]
 
 
+_LAB_NEEDS = {"safetensors", "tokenizers", "torch", "transformers"}
+
+
 @pytest.mark.parametrize("name", PACKAGES)
 def test_public_names_exist(name: str) -> None:
+    if name == "agentenvs.harness.lab":
+        pytest.importorskip("torch", reason="needs the extra `lab`")
     module = importlib.import_module(name)
     assert module.__all__
     for public in module.__all__:
@@ -45,7 +51,13 @@ def test_every_module_says_what_is_public() -> None:
     for info in pkgutil.walk_packages(agentenvs.__path__, "agentenvs."):
         if info.name.endswith("__main__") or info.name.startswith("agentenvs.assets"):
             continue
-        module = importlib.import_module(info.name)
+        try:
+            module = importlib.import_module(info.name)
+        except ModuleNotFoundError as missing:
+            # What trains the lab's models is made of torch.
+            if missing.name in _LAB_NEEDS and info.name.startswith("agentenvs.harness.lab."):
+                continue
+            raise
         if not hasattr(module, "__all__"):
             silent.append(info.name)
     assert silent == []

@@ -68,6 +68,11 @@ POLICIES: Mapping[str, tuple[str, str, str]] = {
         "from_spec",
         "hf:FOLDER_OR_NAME: a transformers model (extra `hf`)",
     ),
+    "lab": (
+        "agentenvs.harness.policies.lab",
+        "from_spec",
+        "lab:base or lab:grpo: two small bundled models, for ToolLab alone (extra `hf`)",
+    ),
 }
 
 
