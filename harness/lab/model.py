@@ -45,7 +45,9 @@ class Cache:
 
         def taken(whole: Any) -> Any:
             part = whole.new_empty(*whole.shape[:-1], len(rows))
-            torch.index_select(whole[: self.length], -1, rows, out=part[: self.length])
+            # Flat, since torch is ten times as slow at picking from the last of many dimensions.
+            old, new = (t[: self.length].flatten(0, 2) for t in (whole, part))
+            torch.index_select(old, 1, rows, out=new)
             return part
 
         return Cache([taken(k) for k in self.keys], [taken(v) for v in self.values], self.length)

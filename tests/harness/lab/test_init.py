@@ -23,7 +23,7 @@ def test_unknown_names_are_told():
 def test_a_missing_package_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "agentenvs.harness.lab.model", raising=False)
-    with pytest.raises(AgentEnvsError, match=r"needs torch: pip install 'agentenvs\[hf\]'"):
+    with pytest.raises(AgentEnvsError, match=r"needs torch: pip install 'agentenvs\[lab\]'"):
         _ = lab.TinyLM
 
 
