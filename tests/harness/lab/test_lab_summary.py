@@ -123,9 +123,7 @@ def test_interpolation_is_linear_and_takes_the_first_crossing() -> None:
 def test_arms_meet_at_the_lower_of_their_best(three: Results) -> None:
     found = matched(three, "grpo-ptgs", "grpo", 0)
     assert found is not None
-    best = [
-        max(point.pass_1 for point in path(three, arm, 0)) for arm in ("grpo", "grpo-ptgs")
-    ]
+    best = [max(point.pass_1 for point in path(three, arm, 0)) for arm in ("grpo", "grpo-ptgs")]
     assert found.pass_1 == min(best)
     assert found.arm.pass_1 == pytest.approx(found.against.pass_1)
     assert matched(three, "instruct", "base", 0) is None
