@@ -13,7 +13,7 @@ from agentenvs.errors import BadArgument
 from agentenvs.harness.lab.advantages import group_advantages, token_advantages, whitened
 from agentenvs.harness.lab.critic import Critic
 from agentenvs.harness.lab.gather import Gathered, Pool, chunks, gather, select
-from agentenvs.harness.lab.losses import agent_positions, policy_loss
+from agentenvs.harness.lab.losses import policy_loss
 from agentenvs.harness.seeds import derive
 
 __all__ = ["History", "OnStep", "PGConfig", "train"]
@@ -40,6 +40,8 @@ class PGConfig:
         refill: how many times a step may play `tasks` more in place of groups all alike.
         gamma, lam: discount and trace of PPO's advantages.
         critic_lr: learning rate of the critic.
+        critic_updates: updates of the critic a step.
+        critic_memory: how many steps the critic learns from at a time.
         max_norm: gradients are cut to this length.
         length: the loss is summed over tokens and divided by rollouts times this number.
 
@@ -62,6 +64,8 @@ class PGConfig:
     gamma: float = 1.0
     lam: float = 1.0
     critic_lr: float = 3e-3
+    critic_updates: int = 8
+    critic_memory: int = 25
     max_norm: float = 1.0
     length: float = 12.0
 
@@ -69,7 +73,8 @@ class PGConfig:
         if self.algorithm not in ("grpo", "ppo"):
             raise BadArgument(f"Expected `algorithm` 'grpo' or 'ppo', got {self.algorithm!r}.")
         values = asdict(self)
-        for name in ("steps", "tasks", "group", "minibatches", "epochs", "refill"):
+        counts = ("steps", "tasks", "group", "minibatches", "epochs")
+        for name in (*counts, "critic_updates", "critic_memory", "refill"):
             least, value = (0 if name == "refill" else 1), values.pop(name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise BadArgument(f"Expected `{name}` to be an int of {least} up, got {value!r}.")
@@ -83,7 +88,7 @@ class PGConfig:
             real = isinstance(value, int | float) and not isinstance(value, bool)
             if not real or not 0 <= value < math.inf:
                 raise BadArgument(f"Expected `{name}` to be a number of 0 up, got {value!r}.")
-            if name in ("lr", "max_norm", "length") and not value:
+            if name in ("lr", "critic_lr", "max_norm", "length") and not value:
                 raise BadArgument(f"Expected `{name}` above 0, got {value!r}.")
         for name in ("clip_low", "gamma", "lam"):
             if values[name] > 1:
@@ -122,7 +127,7 @@ def train(
         successes and failures; surprise, minus the mean log-probability of a sampled token at
         its temperature, which estimates the entropy there; loss, clipped, drift and kl, per
         token trained on; norm, the mean gradient's length before it was cut; updates; critic,
-        its cross-entropy (NaN in GRPO).
+        its mean cross-entropy on what it remembers (NaN in GRPO).
 
     Raises:
         BadArgument: a pool smaller than `config.tasks`, or one with a task twice.
@@ -174,7 +179,13 @@ class _Trainer:
         self._critic: Critic | None = None
         if config.algorithm == "ppo":
             width = model.shape.width
-            self._critic = Critic(width, derive(seed, "critic"), lr=config.critic_lr)
+            self._critic = Critic(
+                width,
+                derive(seed, "critic"),
+                lr=config.critic_lr,
+                memory=config.critic_memory,
+                updates=config.critic_updates,
+            )
 
     def learn(self, rollouts: Any) -> dict[str, float]:
         """Update the model from a step's rollouts and return what that was like."""
@@ -202,30 +213,18 @@ class _Trainer:
         if self._critic is None:
             by_row = group_advantages(rollouts.success, self.config.group)
             return by_row[:, None] * rollouts.agent, math.nan
-        rows, columns = agent_positions(rollouts.agent)
+        agent = rollouts.agent
         with torch.no_grad():
-            hidden = self.model.hidden(rollouts.ids)[rows, columns - 1]
-        features = self._critic.features(hidden, rollouts.temperatures[rows])
-        values = torch.zeros(rollouts.agent.shape)
-        values[rows, columns] = self._critic.values(features)
+            hidden = self.model.hidden(rollouts.ids)
+        features = self._critic.features(hidden, agent, rollouts.temperatures)
+        values = torch.zeros(agent.shape)
+        values[agent] = self._critic.values(features)
         advantages, returns = token_advantages(
-            rollouts.success, values, rollouts.agent, self.config.gamma, self.config.lam
+            rollouts.success, values, agent, self.config.gamma, self.config.lam
         )
-        guessed = self._fit(
-            self._critic, features, returns[rows, columns], rows, len(rollouts.success)
-        )
-        return whitened(advantages, rollouts.agent), guessed
-
-    def _fit(self, critic: Critic, features: Any, returns: Any, rows: Any, total: int) -> float:
-        """Fit the critic to minibatches of rollouts and return its mean loss."""
-        losses = []
-        for _ in range(self.config.epochs if total else 0):
-            part = torch.randperm(total, generator=self._shuffle) % self.config.minibatches
-            for number in range(self.config.minibatches):
-                mine = part[rows] == number
-                if bool(mine.any()):
-                    losses.append(critic.fit(features[mine], returns[mine]))
-        return math.fsum(losses) / len(losses) if losses else math.nan
+        # The guesses that an advantage rests on are made before its outcome is learnt.
+        guessed = self._critic.learn(features, returns[agent])
+        return whitened(advantages, agent), guessed
 
     def _update(
         self, rollouts: Any, advantages: Any, rows: Any, scale: float, sums: dict[str, float]

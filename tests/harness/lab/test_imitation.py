@@ -6,7 +6,7 @@ import pytest
 from agentenvs.errors import BadArgument
 from agentenvs.toollab import EXPERT, Quality, demonstrations
 
-pytestmark = pytest.mark.hf
+pytestmark = [pytest.mark.hf, pytest.mark.usefixtures("torch")]
 torch = pytest.importorskip("torch")
 
 from agentenvs.harness.lab.imitation import (  # noqa: E402

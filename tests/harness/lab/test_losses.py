@@ -6,7 +6,7 @@ import pytest
 
 from agentenvs.errors import BadArgument
 
-pytestmark = pytest.mark.hf
+pytestmark = [pytest.mark.hf, pytest.mark.usefixtures("torch")]
 torch = pytest.importorskip("torch")
 
 from agentenvs.harness.lab.losses import (  # noqa: E402

@@ -7,7 +7,7 @@ from agentenvs.errors import BadArgument
 from agentenvs.harness.ptgs.baselines import Fixed
 from agentenvs.harness.ptgs.sampler import PTGS
 
-pytestmark = pytest.mark.hf
+pytestmark = [pytest.mark.hf, pytest.mark.usefixtures("torch")]
 pytest.importorskip("torch")
 
 from agentenvs.harness.lab.policy_gradient import PGConfig, train  # noqa: E402
