@@ -6,12 +6,11 @@ import itertools
 import math
 from collections.abc import Callable
 from functools import cache
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["cdf", "expectation", "log_beta", "quantile", "student_quantile"]
+__all__ = ["cdf", "expectation", "log_beta", "quantile"]
 
 _Floats = NDArray[np.float64]
 _NODES = 80
@@ -121,28 +120,3 @@ def _end(
     p = high * nodes**power
     log = a * math.log(high) + (power * a - 1) * np.log(nodes) + (b - 1) * np.log1p(-p) - norm
     return power * float(weights @ (np.exp(log) * values(p)))
-
-
-def student_quantile(confidence: float, freedom: float) -> float:
-    """Return t such that Student's distribution holds `confidence` between -t and t.
-
-    With x = sqrt(freedom) tan u its density is cos(u) ** (freedom - 1). Newton's method starts
-    from the normal quantile, which lies below; the share held is concave in t, so that no step
-    goes too far.
-
-    Args:
-        confidence: in (0, 1).
-        freedom: degrees of freedom, at least 1, fractions too.
-    """
-    nodes, weights = _legendre()
-    whole, root = math.exp(log_beta(freedom / 2, 0.5)) / 2, math.sqrt(freedom)
-    t = NormalDist().inv_cdf(0.5 + confidence / 2)
-    for _ in range(100):
-        angle = math.atan(t / root)
-        held = angle * float(weights @ np.cos(angle * nodes) ** (freedom - 1)) / whole
-        slope = math.cos(angle) ** (freedom + 1) / (whole * root)
-        step = (confidence - held) / slope
-        t += step
-        if abs(step) < 1e-12 * t:
-            break
-    return t

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.ptgs._beta import student_quantile
 from agentenvs.harness.ptgs._ranges import number, whole
 from agentenvs.harness.tax import Estimate, pass_at_k, pass_hat_k
+from agentenvs.harness.tax.student import student_quantile
 
 __all__ = ["HeatingBin", "HeatingPremise", "Verdict", "heating_premise"]
 

@@ -46,15 +46,3 @@ def test_the_mean_of_a_function_with_a_corner(a: float, b: float) -> None:
         expected = kink * (2 * under - 1) + a / (a + b) * (1 - 2 * shifted)
         found = _beta.expectation(lambda p, k=kink: np.abs(p - k), a, b, kink)  # type: ignore[misc]
         assert found == pytest.approx(expected, abs=1e-10)
-
-
-@pytest.mark.parametrize(
-    ("freedom", "t"), [(1, 12.7062), (2, 4.30265), (4, 2.77645), (23, 2.06866), (199, 1.97196)]
-)
-def test_student_s_quantiles(freedom: float, t: float) -> None:
-    assert _beta.student_quantile(0.95, freedom) == pytest.approx(t, abs=5e-5)
-
-
-def test_student_s_quantile_nears_the_normal_one() -> None:
-    assert _beta.student_quantile(0.95, 1e6) == pytest.approx(1.959966, abs=1e-5)
-    assert _beta.student_quantile(0.5, 1.0) == pytest.approx(1, abs=1e-9)

@@ -1,0 +1,56 @@
+"""Quantiles of Student's t, whole degrees of freedom or not, without SciPy."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agentenvs.errors import BadArgument
+
+__all__ = ["student_quantile"]
+
+_NODES = 80
+
+
+def student_quantile(confidence: float, freedom: float) -> float:
+    """Return t such that Student's distribution holds `confidence` between -t and t.
+
+    With x = sqrt(freedom) tan u its density is cos(u) ** (freedom - 1). Newton's method starts
+    from the normal quantile, which lies below; the share held is concave in t, so that no step
+    goes too far.
+
+    Args:
+        confidence: in (0, 1).
+        freedom: degrees of freedom, at least 1, fractions too.
+
+    Raises:
+        BadArgument: an argument out of range.
+    """
+    if not 0 < confidence < 1:
+        raise BadArgument(f"Expected `confidence` between 0 and 1, got {confidence!r}.")
+    if not 1 <= freedom < math.inf:
+        raise BadArgument(f"Expected degrees of freedom of at least 1, got {freedom!r}.")
+    nodes, weights = _legendre()
+    log_beta = math.lgamma(freedom / 2) + math.lgamma(0.5) - math.lgamma((freedom + 1) / 2)
+    whole, root = math.exp(log_beta) / 2, math.sqrt(freedom)
+    t = NormalDist().inv_cdf(0.5 + confidence / 2)
+    for _ in range(100):
+        angle = math.atan(t / root)
+        held = angle * float(weights @ np.cos(angle * nodes) ** (freedom - 1)) / whole
+        slope = math.cos(angle) ** (freedom + 1) / (whole * root)
+        step = (confidence - held) / slope
+        t += step
+        if abs(step) < 1e-12 * t:
+            break
+    return t
+
+
+@cache
+def _legendre() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the nodes and weights of Gauss-Legendre on [0, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    return (nodes + 1) / 2, weights / 2

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import math
+
+import mpmath
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentenvs.errors import BadArgument
+from agentenvs.harness.tax.student import student_quantile
+
+
+@pytest.mark.parametrize(
+    ("freedom", "t"),
+    [(1, 12.7062), (2, 4.30265), (3, 3.18245), (4, 2.77645), (9, 2.26216), (199, 1.97196)],
+)
+def test_quantiles_are_those_of_the_printed_tables(freedom: int, t: float) -> None:
+    assert student_quantile(0.95, freedom) == pytest.approx(t, rel=1e-5)
+
+
+@given(st.floats(0.001, 0.999), st.floats(1, 60))
+def test_the_quantile_inverts_the_distribution(confidence: float, freedom: float) -> None:
+    t = student_quantile(confidence, freedom)
+    outside = mpmath.betainc(freedom / 2, 0.5, 0, freedom / (freedom + t * t), regularized=True)
+    assert float(1 - outside) == pytest.approx(confidence, abs=1e-9)
+
+
+def test_the_quantile_nears_the_normal_one() -> None:
+    assert student_quantile(0.95, 1e6) == pytest.approx(1.959966, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "freedom", "message"),
+    [
+        (0.0, 3, "`confidence` between 0 and 1, got 0.0"),
+        (1.0, 3, "`confidence` between 0 and 1, got 1.0"),
+        (math.nan, 3, "`confidence` between 0 and 1, got nan"),
+        (0.9, 0.5, "freedom of at least 1, got 0.5"),
+        (0.9, math.inf, "freedom of at least 1, got inf"),
+    ],
+)
+def test_arguments_out_of_range_are_refused(
+    confidence: float, freedom: float, message: str
+) -> None:
+    with pytest.raises(BadArgument, match=message):
+        student_quantile(confidence, freedom)
