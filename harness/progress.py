@@ -65,13 +65,14 @@ class Progress:
             parts.append(f"pass@1 {self.pass_at_1:.3f}")
         parts.append(f"{self.per_second:.1f}/s")
         if self.done < self.total:
-            parts.append(f"ETA {_duration(self.eta_s)}")
+            parts.append(f"ETA {duration(self.eta_s)}")
         else:
-            parts.append(f"took {_duration(self.elapsed_s)}")
+            parts.append(f"took {duration(self.elapsed_s)}")
         return "  ".join(parts)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return seconds as 0:07 or 1:02:03; ? where they are not known."""
     if seconds == float("inf"):
         return "?"
     minutes, second = divmod(round(seconds), 60)

@@ -49,7 +49,7 @@ class Evaluation:
         Raises:
             BadArgument: says which value.
         """
-        _at_least(1, n=self.n, checkpoint_every=self.checkpoint_every)
+        _at_least(1, checkpoint_every=self.checkpoint_every)
         _at_least(2, n=self.n, checkpoint_n=self.checkpoint_n)
         _temperatures("temperatures", self.temperatures)
         budgets = self.budgets
@@ -199,7 +199,7 @@ def from_dict(plain: Mapping[str, Any]) -> LabConfig:
             "evaluation": _build(Evaluation, "evaluation", plain.get("evaluation")),
             "probe": _build(Probe, "probe", plain.get("probe")),
             "arms": tuple(
-                _build(Arm, f"arms[{at}]", arm) for at, arm in enumerate(plain.get("arms", ()))
+                _build(Arm, f"arms[{at}]", arm) for at, arm in enumerate(_arms(plain.get("arms")))
             ),
         },
     )
@@ -208,6 +208,12 @@ def from_dict(plain: Mapping[str, Any]) -> LabConfig:
     made.probe.check(made.reference)
     arms_.check(made.arms)
     return made
+
+
+def _arms(plain: Any) -> list[Any]:
+    if not isinstance(plain, list):
+        raise BadArgument(f"`arms`: expected a list, got {plain!r:.40}.")
+    return plain
 
 
 def _bundled(name: str) -> dict[str, Any]:
@@ -295,7 +301,10 @@ def _at_least(least: int, **values: int) -> None:
 
 
 def _temperatures(name: str, values: tuple[float, ...]) -> None:
-    if not values or len(set(values)) < len(values) or not all(0 < t <= 10 for t in values):
+    # Files are named by them, with six digits.
+    known = {f"{value:g}" for value in values}
+    if not values or len(known) < len(values) or not all(0 < t <= 10 for t in values):
         raise BadArgument(
-            f"Expected `{name}` to be different numbers above 0 and up to 10, got {values}."
+            f"Expected `{name}` to be numbers above 0 and up to 10 that differ in their first six "
+            f"digits, got {values}."
         )

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.lab.advantages import informative
+from agentenvs.harness.lab.model import TinyLM
 from agentenvs.harness.lab.rollouts import Rollouts, sample
+from agentenvs.harness.lab.world import TensorWorld
+from agentenvs.toollab.design import Ints
 
-__all__ = ["Gathered", "Pool", "chunks", "gather", "join", "select"]
+__all__ = ["Gathered", "Heats", "Pool", "chunks", "gather", "join", "select"]
 
 
 class Pool:
@@ -25,7 +30,7 @@ class Pool:
         BadArgument: no tasks, or a task listed twice.
     """
 
-    def __init__(self, tasks: Any, seed: int) -> None:
+    def __init__(self, tasks: ArrayLike, seed: int) -> None:
         ids = np.asarray(tasks, dtype=np.int64)
         if ids.ndim != 1 or not ids.size or len(np.unique(ids)) != ids.size:
             raise BadArgument(f"Expected a list of distinct task indices, got shape {ids.shape}.")
@@ -35,7 +40,7 @@ class Pool:
     def __len__(self) -> int:
         return len(self._order)
 
-    def draw(self, count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def draw(self, count: int) -> Ints:
         """Return the next tasks, (count,), all different.
 
         Raises:
@@ -62,7 +67,7 @@ class Gathered(NamedTuple):
         tokens: how many tokens the agent chose.
     """
 
-    rollouts: Any
+    rollouts: Rollouts
     played: int
     successes: int
     groups: int
@@ -72,11 +77,23 @@ class Gathered(NamedTuple):
     tokens: int
 
 
+class Heats(Protocol):
+    """What a step of training asks of a sampler of temperatures."""
+
+    def rollout_temperatures(self, ids: Ints, n: int, /) -> NDArray[np.float64]:
+        """Return the temperature of each rollout of m groups of `n`, (m, n)."""
+        ...
+
+    def record(self, ids: Ints, outcomes: NDArray[np.bool_], /) -> None:
+        """Take in who succeeded, (m, n) in that order."""
+        ...
+
+
 def gather(
-    model: Any,
-    world: Any,
+    model: TinyLM,
+    world: TensorWorld,
     pool: Pool,
-    sampler: Any,
+    sampler: Heats,
     generator: Any,
     *,
     groups: int,
@@ -128,7 +145,7 @@ def gather(
     return Gathered(together, total, successes, total // size, informed, heat, surprise, tokens)
 
 
-def select(rollouts: Any, rows: Any) -> Any:
+def select(rollouts: Rollouts, rows: Any) -> Rollouts:
     """Return some rows, in the order given, cut after the last of their agent's tokens."""
     agent = rollouts.agent[rows]
     width = int(agent.any(0).nonzero().max()) + 1 if agent.any() else 1
@@ -143,7 +160,7 @@ def select(rollouts: Any, rows: Any) -> Any:
     )
 
 
-def join(parts: list[Any]) -> Any:
+def join(parts: Sequence[Rollouts]) -> Rollouts:
     """Return rollouts one after the other, padded with 0 to the longest."""
     width = max(part.ids.shape[1] for part in parts)
 

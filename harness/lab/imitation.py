@@ -9,33 +9,27 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import torch
 
 from agentenvs.errors import BadArgument
+from agentenvs.harness.lab.examples import Examples, as_examples, batches, own_successes
 from agentenvs.harness.lab.gather import Pool, chunks, select
 from agentenvs.harness.lab.losses import agent_scores, exact_kl
-from agentenvs.harness.lab.rollouts import sample
+from agentenvs.harness.lab.model import TinyLM
+from agentenvs.harness.lab.rollouts import Rollouts, sample
+from agentenvs.harness.lab.world import TensorWorld
 from agentenvs.harness.seeds import derive
-from agentenvs.toollab.demos import Demos, Quality, demonstrations
-from agentenvs.toollab.design import Design
+from agentenvs.toollab.demos import Demos
+from agentenvs.toollab.design import Ints
 
-__all__ = [
-    "Examples",
-    "ImitationConfig",
-    "distil",
-    "mixed_demonstrations",
-    "own_successes",
-    "rejection_sampling",
-    "sft",
-]
+__all__ = ["ImitationConfig", "distil", "rejection_sampling", "sft"]
 
 History = list[dict[str, float]]
-OnStep = Callable[[int, Any, History], None]
+OnStep = Callable[[int, TinyLM, History], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +75,14 @@ class ImitationConfig:
                 raise BadArgument(f"Expected `{name}` to be an int of 1 up, got {value!r}.")
 
 
-class Examples(NamedTuple):
-    """Dialogues to imitate: ids (M, L) padded with 0, and which tokens are the agent's (M, L)."""
-
-    ids: Any
-    agent: Any
-
-
 def sft(
-    model: Any,
+    model: TinyLM,
     examples: Examples | Demos,
     config: ImitationConfig,
     seed: int,
     *,
     on_step: OnStep | None = None,
-) -> tuple[Any, History]:
+) -> tuple[TinyLM, History]:
     """Fine-tune a copy of a model on dialogues, on the agent's tokens alone.
 
     Args:
@@ -115,23 +102,23 @@ def sft(
     """
     student = _Student(model, config)
     history: History = []
-    batches = _batches(_as_examples(examples), config.batch, derive(seed, "order"))
+    shown = batches(as_examples(examples), config.batch, derive(seed, "order"))
     for step in range(1, config.steps + 1):
-        history.append({"step": step, **student.imitate(next(batches))})
+        history.append({"step": step, **student.imitate(next(shown))})
         if on_step is not None:
             on_step(step, student.model, history)
     return student.model, history
 
 
 def rejection_sampling(
-    model: Any,
-    world: Any,
-    tasks: Any,
+    model: TinyLM,
+    world: TensorWorld,
+    tasks: Ints,
     config: ImitationConfig,
     seed: int,
     *,
     on_step: OnStep | None = None,
-) -> tuple[Any, History]:
+) -> tuple[TinyLM, History]:
     """Play the pool, keep what succeeded, fine-tune on it, and so on for some rounds.
 
     Args:
@@ -165,9 +152,9 @@ def rejection_sampling(
             student.model, world, tasks, each, stream, config.temperature, config.keep
         )
         count, played = len(kept.ids), each * len(tasks)
-        batches = _batches(kept, config.batch, derive(stream, "order")) if count else None
+        shown = batches(kept, config.batch, derive(stream, "order")) if count else None
         for step in range(first + 1, last + 1):
-            learnt = student.imitate(next(batches)) if batches else {"loss": math.nan, "norm": 0.0}
+            learnt = student.imitate(next(shown)) if shown else {"loss": math.nan, "norm": 0.0}
             row = {"step": step, "round": part + 1, "rollouts": played, "success": success}
             history.append({**row, "kept": count, **learnt})
             played, success = 0, math.nan
@@ -176,80 +163,16 @@ def rejection_sampling(
     return student.model, history
 
 
-def own_successes(
-    model: Any,
-    world: Any,
-    tasks: Any,
-    n: int,
-    seed: int,
-    temperature: float = 1.0,
-    keep: int | None = None,
-) -> tuple[Examples, float]:
-    """Play each task and return the successes, without repeats, and their share of all rollouts.
-
-    Args:
-        model: the policy.
-        world: the tensor world.
-        tasks: task indices.
-        n: rollouts of each.
-        seed: of the rollouts.
-        temperature: at which they are played.
-        keep: most successes of a task to keep, the first ones played; None for all.
-    """
-    generator = torch.Generator().manual_seed(derive(seed, "rollouts"))
-    rows = torch.from_numpy(np.repeat(np.asarray(tasks, dtype=np.int64), n))
-    with torch.no_grad():
-        heat = torch.full((len(rows),), float(temperature))
-        played = sample(model, world, rows, heat, generator)
-    good = played.success.nonzero()[:, 0]
-    seen: set[bytes] = set()
-    count: dict[int, int] = {}
-    chosen = []
-    for row in good.tolist():
-        task, text = int(played.tasks[row]), played.ids[row].numpy().tobytes()
-        if text in seen or (keep is not None and count.get(task, 0) >= keep):
-            continue
-        seen.add(text)
-        count[task] = count.get(task, 0) + 1
-        chosen.append(row)
-    kept = select(played, torch.tensor(chosen, dtype=torch.long))
-    return Examples(kept.ids, kept.agent), len(good) / len(rows)
-
-
-def mixed_demonstrations(
-    design: Design, n: int, seed: int, *parts: tuple[float, Quality]
-) -> Examples:
-    """Return demonstrations by demonstrators of several qualities.
-
-    Args:
-        design: the world.
-        n: how many in all.
-        seed: of the demonstrations.
-        parts: a share of `n` and a quality each; shares add up to 1.
-
-    Raises:
-        BadArgument: shares that do not.
-    """
-    if not math.isclose(sum(share for share, _ in parts), 1):
-        raise BadArgument(f"Expected shares that add up to 1, got {[s for s, _ in parts]}.")
-    rng = np.random.Generator(np.random.PCG64(derive(seed, "demonstrations")))
-    ends = [round(n * sum(share for share, _ in parts[: at + 1])) for at in range(len(parts))]
-    sizes = [end - start for start, end in zip([0, *ends], ends, strict=False)]
-    pairs = zip(sizes, parts, strict=True)
-    made = [_as_examples(demonstrations(design, m, rng, quality)) for m, (_, quality) in pairs]
-    return Examples(torch.cat([one.ids for one in made]), torch.cat([one.agent for one in made]))
-
-
 def distil(
-    model: Any,
-    teacher: Any,
-    world: Any,
-    tasks: Any,
+    model: TinyLM,
+    teacher: TinyLM,
+    world: TensorWorld,
+    tasks: Ints,
     config: ImitationConfig,
     seed: int,
     *,
     on_step: OnStep | None = None,
-) -> tuple[Any, History]:
+) -> tuple[TinyLM, History]:
     """Distil a teacher into a copy of a model on the student's own rollouts.
 
     The student plays the pool; at each of its tokens KL(student, teacher) over the whole
@@ -299,7 +222,7 @@ def distil(
 class _Student:
     """A model that learns token by token, with its optimiser."""
 
-    def __init__(self, model: Any, config: ImitationConfig) -> None:
+    def __init__(self, model: TinyLM, config: ImitationConfig) -> None:
         self.model = model.copy()
         self.config = config
         self._optimizer = torch.optim.AdamW(
@@ -316,7 +239,7 @@ class _Student:
 
         return self._step(agent, torch.arange(len(ids)), loss)
 
-    def approach(self, teacher: Any, played: Any, rows: Any) -> dict[str, float]:
+    def approach(self, teacher: TinyLM, played: Rollouts, rows: Any) -> dict[str, float]:
         """Lower the KL to the teacher at the agent's tokens of some rows."""
 
         def loss(piece: Any) -> Any:
@@ -338,32 +261,6 @@ class _Student:
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.max_norm)
         self._optimizer.step()
         return {"loss": total, "norm": float(norm)}
-
-
-def _as_examples(examples: Examples | Demos) -> Examples:
-    ids = torch.as_tensor(examples.ids).long()
-    return Examples(ids, torch.as_tensor(examples.agent))
-
-
-def _batches(examples: Examples, size: int, seed: int) -> Iterator[Examples]:
-    """Yield batches of examples for ever, all of them before any comes again.
-
-    Raises:
-        BadArgument: there are none.
-    """
-    total = len(examples.ids)
-    if not total:
-        raise BadArgument("Expected one or more dialogues to imitate, got none.")
-    return _cycle(examples, size, torch.Generator().manual_seed(seed))
-
-
-def _cycle(examples: Examples, size: int, generator: Any) -> Iterator[Examples]:
-    left = torch.empty(0, dtype=torch.long)
-    while True:
-        while len(left) < size:
-            left = torch.cat([left, torch.randperm(len(examples.ids), generator=generator)])
-        rows, left = left[:size], left[size:]
-        yield Examples(examples.ids[rows], examples.agent[rows])
 
 
 def _each(rollouts: int, parts: int) -> int:

@@ -13,7 +13,7 @@ from agentenvs.harness.lab.config import LabConfig
 from agentenvs.harness.lab.records import run_folder, write_counts, write_run
 from agentenvs.harness.seeds import derive
 from agentenvs.toollab.design import Design
-from agentenvs.toollab.tasks import all_ids
+from agentenvs.toollab.tasks import all_ids, task_indices
 
 __all__ = ["SETS", "Measuring", "checkpoint_file", "probe_file"]
 
@@ -60,9 +60,12 @@ class Measuring:
         self._evaluate = evaluate
         self._names = all_ids(config.world)
 
-    def _play(self, model: Any, tasks: str, n: int, heat: float, *use: str | int) -> Any:
-        indices: NDArray[np.int64] = getattr(Design.of(self._config.world), tasks)
-        seed = derive(self._seed, "lab", *use, tasks, repr(heat))
+    def _play(
+        self, model: Any, tasks: str, n: int, heat: float, use: str
+    ) -> tuple[list[str], NDArray[np.bool_], int]:
+        """Return the tasks' ids, who succeeded, (T, n), and the seed of the draws."""
+        indices = task_indices(tasks, self._config.world)
+        seed = derive(self._seed, "lab", use, tasks, repr(heat))
         flags = np.asarray(self._evaluate(model, self._world, indices, n, heat, seed))
         return [self._names[at] for at in indices.tolist()], flags, seed
 

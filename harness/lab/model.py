@@ -245,5 +245,8 @@ def load(folder: str | os.PathLike[str]) -> TinyLM:
     """
     shape, state = llama.read(folder)
     model = TinyLM(shape)
-    model.load_state_dict(state)
+    try:
+        model.load_state_dict(state)
+    except RuntimeError as error:
+        raise BadArgument(f"The weights in {folder} are not of its config: {error}") from error
     return model

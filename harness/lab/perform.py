@@ -5,23 +5,27 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from agentenvs.errors import RunError
 from agentenvs.harness.lab.folder import StudyFolder, job_folder, lab_versions, write_json
 from agentenvs.harness.lab.jobs import Job
 from agentenvs.harness.lab.measuring import Measuring
 from agentenvs.harness.lab.training import Trained, train
 from agentenvs.harness.outcomes_file import dump, write_whole
+from agentenvs.harness.ptgs.sampler import PTGS
 from agentenvs.toollab.design import Design
 from agentenvs.toollab.tasks import all_ids
 
-__all__ = ["EVENTS", "MODEL", "TRAINING", "perform"]
+if TYPE_CHECKING:
+    from agentenvs.harness.lab.model import TinyLM
 
-MODEL = "model"
-TRAINING = "training.jsonl"
-EVENTS = "events.jsonl"
+__all__ = ["perform"]
+
+_MODEL = "model"
 
 # Which part of a job is training, the rest being measured; only the bar asks.
 _TRAINING, _EVALUATION = 0.5, 0.35
@@ -56,25 +60,25 @@ def perform(study: str | os.PathLike[str], job: Job, report: Callable[[float, st
     measuring = Measuring(config, job.seed, world, part, evaluate)
     clock = _Clock()
 
-    def on_step(step: int, steps: int, model: Any) -> None:
+    def on_step(step: int, steps: int, model: TinyLM | None) -> None:
         report(_TRAINING * step / steps, f"step {step} of {steps}")
         due = step % config.evaluation.checkpoint_every == 0 and step < steps
         if due and model is not None:
-            with clock.other("measuring"):
+            with clock.booked("measuring"):
                 measuring.checkpoint(model, step)
 
     report(0.0, "training")
-    with clock.other("training"):
+    with clock.booked("training"):
         made = train(
             config,
             arm,
             job.seed,
-            lambda name: load(job_folder(folder.path, name, job.seed) / MODEL),
+            lambda name: load(job_folder(folder.path, name, job.seed) / _MODEL),
             world,
             on_step,
         )
-    save(made.model, part / MODEL)
-    with clock.other("measuring"):
+    save(made.model, part / _MODEL)
+    with clock.booked("measuring"):
         who = {"name": f"{arm.name}, seed {job.seed}", "arm": arm.name, "lab": config.digest}
         measuring.evaluate(
             made.model,
@@ -93,11 +97,26 @@ def perform(study: str | os.PathLike[str], job: Job, report: Callable[[float, st
         "lab": config.digest,
         "steps": len(made.history),
         "rollouts": made.rollouts,
-        "weights": sum(int(weight.numel()) for weight in made.model.parameters()),
+        "weights": made.model.size(),
         "cpu_s": clock.seconds,
         "versions": lab_versions(),
     }
     _write(part, made, all_ids(config.world), told)
+    _lay_down(part, final)
+
+
+def _lay_down(part: Path, final: Path) -> None:
+    """Give a job's folder its name, whole or not at all.
+
+    A study that goes on takes away what its forerunner left, under the hands of a worker that has
+    not noticed yet that its parent is gone; what that one wrote last makes no whole folder.
+
+    Raises:
+        RunError: the folder was taken away meanwhile.
+    """
+    if not (part / _MODEL).is_dir():
+        shutil.rmtree(part, ignore_errors=True)
+        raise RunError(f"{part}: another study took this folder away while it was written.")
     shutil.rmtree(final, ignore_errors=True)
     part.rename(final)
 
@@ -105,11 +124,11 @@ def perform(study: str | os.PathLike[str], job: Job, report: Callable[[float, st
 def _write(part: Path, made: Trained, names: tuple[str, ...], told: dict[str, Any]) -> None:
     write_json(part / "history.json", made.history)
     if made.recorder is not None:
-        made.recorder.write(part / TRAINING, names)
+        made.recorder.write(part / "training.jsonl", names)
         sampler = made.recorder.inner
         told["sampler"] = {"settings": sampler.describe(), "stats": sampler.stats()}
-        if getattr(sampler, "keep_events", False):
-            write_whole(part / EVENTS, (dump(row) for row in sampler.events.rows()))
+        if isinstance(sampler, PTGS) and sampler.keep_events:
+            write_whole(part / "events.jsonl", (dump(row) for row in sampler.events.rows()))
     # The last file: its being there says that the folder is whole.
     write_json(part / "job.json", told)
 
@@ -129,15 +148,13 @@ class _Clock:
             self.seconds[key] = self.seconds.get(key, 0.0) + now - self._since
         self._since = now
 
-    def other(self, key: str) -> _Clock:
-        """Return what books the time until its end under `key`."""
-        self._next = key
-        return self
-
-    def __enter__(self) -> None:
+    @contextmanager
+    def booked(self, key: str) -> Iterator[None]:
+        """Book the time of a block under `key`, but for what blocks within it book."""
         self._book()
-        self._now.append(self._next)
-
-    def __exit__(self, *_: object) -> None:
-        self._book()
-        self._now.pop()
+        self._now.append(key)
+        try:
+            yield
+        finally:
+            self._book()
+            self._now.pop()

@@ -15,6 +15,7 @@ from agentenvs.harness.lab.folder import lab_versions
 from agentenvs.harness.outcomes import Outcomes, write_settings
 from agentenvs.harness.outcomes_file import dump, write_whole
 from agentenvs.harness.outcomes_rows import decode
+from agentenvs.harness.ptgs.protocol import Ids, Sampler
 
 __all__ = ["Recorder", "run_folder", "training_outcomes", "write_counts", "write_run"]
 
@@ -64,7 +65,7 @@ def write_counts(path: Path, task_ids: Sequence[str], successes: ArrayLike, n: i
 
 
 class Recorder:
-    """A sampler that passes everything on to another and keeps each group.
+    """Stands between a training and its sampler, and keeps each group.
 
     Args:
         inner: the sampler that decides.
@@ -74,18 +75,19 @@ class Recorder:
             of its rollouts, and at which call of `record` it came.
     """
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Sampler) -> None:
         self.inner = inner
         self.groups: list[tuple[int, NDArray[np.float64], NDArray[np.bool_], int]] = []
         self._calls = 0
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)
+    def rollout_temperatures(self, ids: Ids, n: int) -> NDArray[np.float64]:
+        """Return the temperature of each rollout, (m, n), as the sampler gives it."""
+        return self.inner.rollout_temperatures(ids, n)
 
-    def record(self, ids: Any, outcomes: ArrayLike) -> None:
+    def record(self, ids: Ids, outcomes: ArrayLike) -> None:
         """Keep the groups, then let the sampler learn from them."""
         flags = np.asarray(outcomes, dtype=np.bool_)
-        heat = np.asarray(self.inner.rollout_temperatures(ids, flags.shape[1]))
+        heat = self.inner.rollout_temperatures(ids, flags.shape[1])
         self._calls += 1
         for task, temperatures, success in zip(np.asarray(ids).tolist(), heat, flags, strict=True):
             self.groups.append((int(task), temperatures.copy(), success.copy(), self._calls))

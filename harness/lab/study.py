@@ -14,10 +14,14 @@ from agentenvs.harness.lab.config import LabConfig
 from agentenvs.harness.lab.folder import StudyFolder
 from agentenvs.harness.lab.jobs import plan
 from agentenvs.harness.lab.perform import perform
-from agentenvs.harness.lab.pool import Perform, work
 from agentenvs.harness.lab.watch import watch
+from agentenvs.harness.lab.workers import Perform, work
 
-__all__ = ["run_study"]
+__all__ = ["JobsFailed", "run_study"]
+
+
+class JobsFailed(RunError):
+    """Raised when jobs failed, all others being done."""
 
 
 def run_study(
@@ -50,7 +54,8 @@ def run_study(
 
     Raises:
         SettingsDiffer: the folder holds a study with other settings.
-        RunError: jobs failed, all others being done, or another process writes there.
+        JobsFailed: jobs failed, all others being done.
+        RunError: another process writes there.
         UnknownName: there is no such arm.
         BadArgument: an argument out of range.
     """
@@ -76,7 +81,7 @@ def run_study(
             finally:
                 shown.close()
     if failed:
-        raise RunError(
+        raise JobsFailed(
             f"{len(failed)} of {len(todo)} jobs were not done:\n  "
             + "\n  ".join(failed)
             + "\nThe same command tries them again."

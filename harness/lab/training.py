@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.lab.arms import Arm
 from agentenvs.harness.lab.config import LabConfig
 from agentenvs.harness.lab.records import Recorder
+from agentenvs.harness.ptgs.protocol import Sampler
 from agentenvs.harness.seeds import derive
 from agentenvs.toollab.demos import Quality
 from agentenvs.toollab.design import Design
 
+if TYPE_CHECKING:
+    from agentenvs.harness.lab.model import TinyLM
+    from agentenvs.harness.lab.world import TensorWorld
+
 __all__ = ["Trained", "make_sampler", "train"]
 
-OnStep = Callable[[int, int, Any], None]
+OnStep = Callable[[int, int, "TinyLM | None"], None]
 _SAMPLERS = ("Fixed", "HeatMatched", "PTGS", "Spread")
 
 
@@ -29,7 +34,7 @@ class Trained(NamedTuple):
         recorder: the sampler with all groups, where there was one.
     """
 
-    model: Any
+    model: TinyLM
     history: list[dict[str, float]]
     rollouts: int
     recorder: Recorder | None
@@ -39,8 +44,8 @@ def train(
     config: LabConfig,
     arm: Arm,
     seed: int,
-    models: Callable[[str], Any],
-    world: Any,
+    models: Callable[[str], TinyLM],
+    world: TensorWorld,
     on_step: OnStep,
 ) -> Trained:
     """Train an arm's model.
@@ -70,7 +75,7 @@ def train(
     return _imitate(config, arm, start, models, world, design, own, on_step)
 
 
-def make_sampler(plain: Mapping[str, Any] | None, seed: int, steps: int = 200) -> Any:
+def make_sampler(plain: Mapping[str, Any] | None, seed: int, steps: int = 200) -> Sampler:
     """Return the sampler that settings name; a fixed temperature of 1 for None.
 
     Args:
@@ -138,8 +143,8 @@ def _pretrain(config: LabConfig, arm: Arm, design: Design, seed: int, on_step: O
 def _gradient(
     config: LabConfig,
     arm: Arm,
-    start: Any,
-    world: Any,
+    start: TinyLM,
+    world: TensorWorld,
     design: Design,
     seed: int,
     on_step: OnStep,
@@ -163,14 +168,14 @@ def _gradient(
 def _imitate(
     config: LabConfig,
     arm: Arm,
-    start: Any,
-    models: Callable[[str], Any],
-    world: Any,
+    start: TinyLM,
+    models: Callable[[str], TinyLM],
+    world: TensorWorld,
     design: Design,
     seed: int,
     on_step: OnStep,
 ) -> Trained:
-    from agentenvs.harness.lab import imitation
+    from agentenvs.harness.lab import examples, imitation
 
     options = dict(arm.options)
     parts = options.pop("demonstrators", None)
@@ -185,17 +190,17 @@ def _imitate(
         model, history = imitation.distil(start, teacher, world, design.train, how, seed, **rest)
     elif arm.how == "sft":
         each = how.rollouts // len(design.train)
-        examples, success = imitation.own_successes(
+        kept, success = examples.own_successes(
             start, world, design.train, each, seed, how.temperature
         )
         # A start that never succeeds has nothing to show itself.
         model, history = start, [{"step": 0.0}]
-        if len(examples.ids):
-            model, history = imitation.sft(start, examples, how, seed, **rest)
+        if len(kept.ids):
+            model, history = imitation.sft(start, kept, how, seed, **rest)
         played = each * len(design.train)
-        history[0].update(rollouts=played, success=success, kept=len(examples.ids))
+        history[0].update(rollouts=played, success=success, kept=len(kept.ids))
     else:
         mixture = [(share, Quality(**quality)) for share, quality in parts or []]
-        made = imitation.mixed_demonstrations(design, how.steps * how.batch, seed, *mixture)
+        made = examples.mixed_demonstrations(design, how.steps * how.batch, seed, *mixture)
         model, history = imitation.sft(start, made, how, seed, **rest)
     return Trained(model, history, int(sum(row.get("rollouts", 0) for row in history)), None)

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from agentenvs.harness.lab.jobs import Job
-from agentenvs.harness.lab.pool import Event
+from agentenvs.harness.lab.workers import Event
+from agentenvs.harness.progress import duration
 
-__all__ = ["Watch", "duration", "watch"]
+__all__ = ["Watch", "watch"]
 
 _LINE_PERIOD_S = 10.0
 
@@ -161,12 +162,3 @@ def watch(
     where = sys.stderr if stream is None else stream
     kind = _Bars if where.isatty() else _Lines
     return kind(jobs, done, workers, where)
-
-
-def duration(seconds: float) -> str:
-    """Return seconds as 0:07 or 1:02:03; ? where they are not known."""
-    if seconds == float("inf"):
-        return "?"
-    minutes, second = divmod(round(seconds), 60)
-    hours, minute = divmod(minutes, 60)
-    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"

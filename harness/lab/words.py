@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agentenvs.harness.lab.config import LabConfig
+from agentenvs.harness.lab.student import over_seeds
 from agentenvs.harness.lab.tables import number
+from agentenvs.harness.tax.student import student_quantile
 
 __all__ = ["FIRST", "LAST", "Section", "words"]
 
@@ -59,13 +61,13 @@ def _ran(summary: Summary, study: LabConfig) -> list[str]:
         told = (f"{arm['label']} {_list(map(str, arm['seeds']))}" for arm in arms.values())
         lines.append(f"Not every arm has every seed; there are: {'; '.join(told)}.")
     if not_run["arms"]:
-        names = _list(study_label(study, name) for name in not_run["arms"])
+        names = _list(_study_label(study, name) for name in not_run["arms"])
         lines.append(f"Arms that did not run: {names}.")
     else:
         lines.append("Arms that did not run: none.")
     if not_run["missing"]:
         told_all = _list(
-            f"{study_label(study, arm)} with seed {s}" for arm, s in not_run["missing"]
+            f"{_study_label(study, arm)} with seed {s}" for arm, s in not_run["missing"]
         )
         lines.append(f"Asked for and not finished: {told_all}.")
     left = [t for t in study.evaluation.temperatures if t not in summary["temperatures"]]
@@ -78,8 +80,9 @@ def _ran(summary: Summary, study: LabConfig) -> list[str]:
         f"Temperatures of the study that did not run: {_temperatures(left) if left else 'none'}."
     )
     most = max(summary["seeds"])
+    gaps = [str(seed) for seed in range(most) if seed not in summary["seeds"]]
     lines.append(
-        f"Seeds that did not run: all from {most + 1}"
+        f"Seeds that did not run: {_list([*gaps, f'all from {most + 1}'])}"
         + (", and so no interval over seeds anywhere." if len(summary["seeds"]) == 1 else ".")
     )
     return lines
@@ -229,7 +232,7 @@ def _heat(summary: Summary) -> Iterable[str]:
             cold, hot, gain = (
                 sum(one[key] for one in known) / len(known) for key in ("cold", "hot", "gain")
             )
-            verdict = _verdict([one["gain"] for one in known], [one["se"] for one in known])
+            verdict = _verdict(known)
             tasks = sum(one["tasks"] for one in known) / len(known)
             told.append(
                 f"at p {low:g} to {high:g} ({tasks:.0f} tasks) success goes from "
@@ -240,15 +243,15 @@ def _heat(summary: Summary) -> Iterable[str]:
             yield f"{arm['label']}: {_list(told)}."
 
 
-def _verdict(gains: Sequence[float], errors: Sequence[float]) -> str:
+def _verdict(bins: Sequence[Mapping[str, Any]]) -> str:
     """Say what the interval of a gain says: over seeds where there are several, else over tasks."""
-    from agentenvs.harness.lab.student import over_seeds
-
+    gains = [one["gain"] for one in bins]
     if len(gains) > 1:
         found = over_seeds(gains)
         low, high = found.low, found.high
     else:
-        low, high = gains[0] - 1.96 * errors[0], gains[0] + 1.96 * errors[0]
+        half = student_quantile(0.95, max(bins[0]["tasks"] - 1, 1)) * bins[0]["se"]
+        low, high = gains[0] - half, gains[0] + half
     if math.isnan(low):
         return "too few tasks to say"
     return "heating raises it" if low > 0 else "heating lowers it" if high < 0 else "not decided"
@@ -267,11 +270,12 @@ def _limits(summary: Summary) -> list[str]:
             f"{seeds} seeds give wide t intervals. That an interval holds 0 does not show that "
             "there is no effect, and small effects cannot be seen."
         )
-    many = sum(len(pair["differences"]) for pair in summary["pairs"])
-    if many > 1 and seeds > 1:
+    many = sum(_tested(pair) for pair in summary["pairs"])
+    if many > 1:
         lines.append(
-            f"{many} differences are tested, each with a 95 % interval and none corrected: about "
-            f"{many * 0.05:.0f} would leave out 0 by chance if nothing had an effect."
+            f"{many} differences between arms are tested, each with a 95 % interval and none "
+            f"corrected: about {number(many * 0.05, 0 if many > 40 else 1)} would leave out 0 by "
+            "chance if nothing had an effect."
         )
     lines += [
         "All of it is one small world of tool dialogues and one small model. Whether large "
@@ -294,6 +298,13 @@ def _limits(summary: Summary) -> list[str]:
     return lines
 
 
+def _tested(pair: Mapping[str, Any]) -> int:
+    """Count the differences that have an interval over seeds."""
+    equal = pair["at_equal_pass_1"] or {}
+    spreads = [*pair["differences"].values(), *(equal[key] for key in ("pass_k", "tax") if equal)]
+    return sum(not math.isnan(spread["low"]) for spread in spreads)
+
+
 def _marked(arm: Mapping[str, Any]) -> str:
     return " (better data)" if arm["data"] == "better" else ""
 
@@ -302,7 +313,7 @@ def _label(summary: Summary, name: str) -> str:
     return str(summary["arms"][name]["label"]) if name in summary["arms"] else name
 
 
-def study_label(study: LabConfig, name: str) -> str:
+def _study_label(study: LabConfig, name: str) -> str:
     """Return an arm's label, or its name where the study has no such arm."""
     return next((arm.label for arm in study.arms if arm.name == name), name)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from agentenvs.errors import BadArgument
@@ -71,7 +72,7 @@ class TensorWorld:
             )
         self.design = design
         self.max_steps = max_steps
-        errand, item, count = (torch.from_numpy(part) for part in _all_parts(design))
+        errand, item, count = (torch.from_numpy(part) for part in design.parts(np.arange(TASKS)))
         truth = torch.from_numpy(design.truth.copy())[errand, item]
         counted = torch.from_numpy(design.counted.copy())
         channel, label, code = truth.unbind(1)
@@ -174,9 +175,3 @@ class TensorWorld:
         found = torch.where(words[:, 1] == desks.item[rows], desks.tag[rows], v.UNKNOWN)
         reply = torch.where(find, found, torch.where(right, v.OK, v.ERROR))
         return torch.where(over, v.PAD, reply)
-
-
-def _all_parts(design: Design) -> tuple[Any, Any, Any]:
-    import numpy as np
-
-    return design.parts(np.arange(TASKS))

@@ -69,7 +69,8 @@ def able(torch, taught, design, pool):
     """Return a model that often succeeds on `pool`, and often not; do not train it."""
     import numpy as np
 
-    from agentenvs.harness.lab.imitation import Examples, ImitationConfig, sft
+    from agentenvs.harness.lab.examples import Examples
+    from agentenvs.harness.lab.imitation import ImitationConfig, sft
     from agentenvs.toollab import Quality, demonstrations
 
     rng = np.random.default_rng(0)

@@ -10,7 +10,7 @@ from agentenvs.errors import BadArgument
 from agentenvs.harness import Episode, Sampling, run
 from agentenvs.toollab import task_ids
 
-pytestmark = pytest.mark.hf
+pytestmark = [pytest.mark.hf, pytest.mark.usefixtures("torch")]
 
 WARM = 0.8
 

@@ -9,12 +9,14 @@ from agentenvs.toollab import EXPERT, Quality, demonstrations
 pytestmark = [pytest.mark.hf, pytest.mark.usefixtures("torch")]
 torch = pytest.importorskip("torch")
 
-from agentenvs.harness.lab.imitation import (  # noqa: E402
+from agentenvs.harness.lab.examples import (  # noqa: E402
     Examples,
-    ImitationConfig,
-    distil,
     mixed_demonstrations,
     own_successes,
+)
+from agentenvs.harness.lab.imitation import (  # noqa: E402
+    ImitationConfig,
+    distil,
     rejection_sampling,
     sft,
 )

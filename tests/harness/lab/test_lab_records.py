@@ -43,8 +43,8 @@ def test_counts_load_as_outcomes(tmp_path: Path) -> None:
 
 
 def test_a_recorder_keeps_groups_and_lets_the_sampler_learn(tmp_path: Path) -> None:
-    plain, recorder = (PTGS(seed=3, ref_share=0.5) for _ in range(2))
-    recorder = Recorder(recorder)
+    plain, inner = (PTGS(seed=3, ref_share=0.5) for _ in range(2))
+    recorder = Recorder(inner)
     for step in range(3):
         ids = np.array([0, 1])
         heat = recorder.rollout_temperatures(ids, 8)
@@ -52,7 +52,7 @@ def test_a_recorder_keeps_groups_and_lets_the_sampler_learn(tmp_path: Path) -> N
         for sampler in (plain, recorder):
             sampler.record(ids, flags(step))
     assert recorder.rollouts == 48
-    assert (recorder.estimates([0, 1]) == plain.estimates([0, 1])).all()
+    assert (inner.estimates([0, 1]) == plain.estimates([0, 1])).all()
     recorder.write(tmp_path / "training.jsonl", IDS)
     found = training_outcomes(tmp_path / "training.jsonl")
     assert len(found) == 48

@@ -15,8 +15,8 @@ import pytest
 
 from agentenvs.errors import BadArgument, RunError, UnknownName
 from agentenvs.harness.lab.jobs import Job, plan
-from agentenvs.harness.lab.pool import work
 from agentenvs.harness.lab.study import run_study
+from agentenvs.harness.lab.workers import work
 
 HERE = Path(__file__).parent
 

@@ -7,7 +7,7 @@ import pytest
 from agentenvs.errors import BadArgument
 from agentenvs.toollab import VOCABULARY
 
-pytestmark = pytest.mark.hf
+pytestmark = [pytest.mark.hf, pytest.mark.usefixtures("torch")]
 
 SIZES = [{}, {"layers": 1, "width": 24, "heads": 3, "inner": 40, "context": 32}]
 
@@ -187,6 +187,19 @@ def test_weights_that_lack_are_told(torch, tmp_path):
     del weights["lm_head.weight"]
     save_file(weights, tmp_path / "model.safetensors")
     with pytest.raises(BadArgument, match="lm_head"):
+        load(tmp_path)
+
+
+def test_weights_of_another_size_are_told(torch, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    from agentenvs.harness.lab.model import load, save
+
+    save(make(), tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    weights["model.norm.weight"] = weights["model.norm.weight"][1:].contiguous()
+    save_file(weights, tmp_path / "model.safetensors")
+    with pytest.raises(BadArgument, match="not of its config"):
         load(tmp_path)
 
 

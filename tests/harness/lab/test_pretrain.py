@@ -7,7 +7,7 @@ from agentenvs.errors import BadArgument
 from agentenvs.toollab import EXPERT, demonstrations
 from agentenvs.toollab import vocabulary as v
 
-pytestmark = pytest.mark.hf
+pytestmark = [pytest.mark.hf, pytest.mark.usefixtures("torch")]
 
 SMALL = {"layers": 1, "width": 16, "heads": 2, "inner": 16}
 

@@ -5,7 +5,7 @@ import pytest
 from agentenvs.errors import BadArgument
 from agentenvs.toollab import vocabulary as v
 
-pytestmark = pytest.mark.hf
+pytestmark = [pytest.mark.hf, pytest.mark.usefixtures("torch")]
 
 
 def play(torch, model, world, tasks, temperatures, seed=0, **options):

@@ -5,7 +5,7 @@ import pytest
 from agentenvs.toollab import VOCABULARY, render
 from agentenvs.toollab import vocabulary as v
 
-pytestmark = pytest.mark.hf
+pytestmark = [pytest.mark.hf, pytest.mark.usefixtures("torch")]
 
 TALK = [
     {"role": "user", "content": "order lamp seven"},

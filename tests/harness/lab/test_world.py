@@ -12,7 +12,7 @@ from agentenvs.toollab import VOCABULARY, task_ids
 from agentenvs.toollab import vocabulary as v
 from agentenvs.toollab.design import CHANNELS, CODES, TAGS, TASKS
 
-pytestmark = pytest.mark.hf
+pytestmark = [pytest.mark.hf, pytest.mark.usefixtures("torch")]
 
 MAX_TURN = 6
 WORDS = [token for token in range(len(VOCABULARY)) if token != v.END]
