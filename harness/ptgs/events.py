@@ -18,6 +18,7 @@ __all__ = ["Events"]
 
 _INTS = ("step", "drawn", "visit", "n", "s", "ref_n", "ref_s")
 _POOLED = ("n", "s", "ref_n", "ref_s")
+_MOST = 2**31 - 1
 
 
 def _ints() -> NDArray[np.int64]:
@@ -72,10 +73,13 @@ class Events:
         Raises:
             BadArgument: a field is missing or has another type; names the row.
         """
-        read = [_row(row, f"row {at}") for at, row in enumerate(rows)]
-        columns = {name: np.array([r[name] for r in read], dtype=np.int64) for name in _INTS}
-        heat = np.array([r["temperature"] for r in read], dtype=np.float64)
-        return cls(task=[r["task"] for r in read], temperature=heat, **columns)
+        return cls._of_read([_row(row, f"row {at}") for at, row in enumerate(rows)])
+
+    @classmethod
+    def _of_read(cls, rows: Sequence[Mapping[str, Any]]) -> Events:
+        columns = {name: np.array([r[name] for r in rows], dtype=np.int64) for name in _INTS}
+        heat = np.array([r["temperature"] for r in rows], dtype=np.float64)
+        return cls(task=[r["task"] for r in rows], temperature=heat, **columns)
 
     @staticmethod
     def join(parts: Iterable[Events]) -> Events:
@@ -130,36 +134,44 @@ class Events:
         """Return what `write` wrote.
 
         Raises:
-            BadArgument: a line is no such row; names it.
+            BadArgument: no such file, or a line is no such row; names it.
         """
-        rows = []
-        with open(path, encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                where = f"line {number} of {os.fspath(path)}"
-                try:
-                    rows.append(_row(json.loads(line), where))
-                except ValueError as error:
-                    if isinstance(error, BadArgument):
-                        raise
-                    raise BadArgument(f"Expected JSON in {where}: {error}") from None
-        return cls.of(rows)
+        where = os.fspath(path)
+        try:
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                lines = enumerate(file, 1)
+                return cls._of_read([_line(one, f"line {at} of {where}") for at, one in lines])
+        except OSError as error:
+            raise BadArgument(f"Expected a log at {where}: {error.strerror or error}.") from None
+
+
+def _line(line: str, where: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadArgument(f"Expected JSON in {where}: {error}") from None
+    return _row(row, where)
 
 
 def _row(row: Any, where: str) -> dict[str, Any]:
     if not isinstance(row, Mapping):
-        raise BadArgument(f"Expected an event in {where}, got {row!r}.")
+        raise BadArgument(f"Expected an event in {where}, got {row!r:.60}.")
     read = {"drawn": row.get("step"), **row}
     for name in _INTS:
         value = read.get(name)
-        if type(value) is not int or value < 0:
-            raise BadArgument(f"Expected `{name}` of {where} to be a whole number, got {value!r}.")
+        if type(value) is not int or not 0 <= value <= _MOST:
+            raise BadArgument(
+                f"Expected `{name}` of {where} to be a whole number of 0 to {_MOST}, "
+                f"got {value!r:.60}."
+            )
     if isinstance(read.get("task"), bool) or not isinstance(read.get("task"), str | int):
-        raise BadArgument(f"Expected `task` of {where} to be an id, got {read.get('task')!r}.")
+        raise BadArgument(f"Expected `task` of {where} to be an id, got {read.get('task')!r:.60}.")
     heat = read.get("temperature")
     if heat is None:
         read["temperature"] = math.nan
-    elif isinstance(heat, bool) or not isinstance(heat, float | int) or not 0 <= heat < math.inf:
+    elif isinstance(heat, bool) or not isinstance(heat, float | int) or not 0 <= heat <= 3.4e38:
         raise BadArgument(
-            f"Expected `temperature` of {where} to be a number or null, got {heat!r}."
+            f"Expected `temperature` of {where} to be a number of 0 to 3.4e38, or null, "
+            f"got {heat!r:.60}."
         )
     return read

@@ -73,15 +73,18 @@ def test_a_row_without_drawn_was_drawn_at_its_step() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"step": None}, "`step` of row 0 to be a whole number, got None"),
-        ({"s": 0.5}, "`s` of row 0 to be a whole number, got 0.5"),
-        ({"n": True}, "`n` of row 0 to be a whole number, got True"),
-        ({"visit": -1}, "`visit` of row 0 to be a whole number, got -1"),
+        ({"step": None}, "`step` of row 0 to be a whole number .*, got None"),
+        ({"s": 0.5}, "`s` of row 0 to be a whole number .*, got 0.5"),
+        ({"n": True}, "`n` of row 0 to be a whole number .*, got True"),
+        ({"visit": -1}, "`visit` of row 0 to be a whole number .*, got -1"),
         ({"task": None}, "`task` of row 0 to be an id, got None"),
         ({"task": True}, "`task` of row 0 to be an id, got True"),
-        ({"temperature": "hot"}, "`temperature` of row 0 to be a number or null, got 'hot'"),
-        ({"temperature": -1}, "`temperature` of row 0 to be a number or null, got -1"),
+        ({"temperature": "hot"}, "`temperature` of row 0 to be a number .* or null, got 'hot'"),
+        ({"temperature": -1}, "`temperature` of row 0 to be a number .* or null, got -1"),
         ({"temperature": math.nan}, "`temperature` of row 0 .*, got nan"),
+        ({"temperature": 10**400}, r"`temperature` of row 0 .*, got 10{50,}\.?$"),
+        ({"temperature": 1e39}, "`temperature` of row 0 .*, got 1e.39"),
+        ({"step": 2**70}, "`step` of row 0 to be a whole number of 0 to 2147483647, got 1180"),
     ],
 )
 def test_wrong_rows(change: dict, message: str) -> None:
@@ -95,10 +98,35 @@ def test_wrong_lines_are_named(tmp_path: Path) -> None:
         ("{", r"JSON in line 2 of .*events.jsonl"),
         ("[1]", r"an event in line 2 of .*, got \[1\]"),
         ('{"task": "a"}', r"`step` of line 2 of"),
+        (json.dumps(ROW)[:-9], r"JSON in line 2 of"),
+        ("[" * 100_000, r"JSON in line 2 of"),
+        ("\xff", r"JSON in line 2 of"),
     ):
-        path.write_text(json.dumps(ROW) + "\n" + line + "\n")
+        path.write_bytes(f"{json.dumps(ROW)}\n{line}\n".encode("latin-1"))
         with pytest.raises(BadArgument, match=message):
             Events.read(path)
+
+
+def test_no_log_where_one_was_expected(tmp_path: Path) -> None:
+    with pytest.raises(BadArgument, match=r"a log at .*none: No such file"):
+        Events.read(tmp_path / "none")
+    with pytest.raises(BadArgument, match=r"a log at .*: Is a directory"):
+        Events.read(tmp_path)
+
+
+def test_groups_that_no_temperature_was_asked_for_are_read_too(tmp_path: Path) -> None:
+    sampler = PTGS(keep_events=True)
+    sampler.update(["a", "b"], 1, 8)
+    sampler.events.write(tmp_path / "events.jsonl")
+    read = Events.read(tmp_path / "events.jsonl")
+    assert np.isnan(read.temperature).all()
+    assert list(read.rows()) == list(Events.merge(read).rows()) == list(sampler.events.rows())
+
+
+def test_columns_that_are_no_part_of_an_event_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_text(json.dumps(ROW | {"reward": 0.5, "prompt": "?"}) + "\n")
+    assert list(Events.read(path).rows()) == [ROW]
 
 
 def test_merged_rows_go_by_step_visit_and_task() -> None:
