@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,6 +33,8 @@ SAMPLERS: Mapping[str, tuple[str, str, str]] = {
     "fixed": (_BASELINES, "Fixed", "one temperature: fixed:t=1.2"),
     "spread": (_BASELINES, "Spread", "from low to high within each group: spread:low=0.7,high=1.4"),
 }
+# Numbers that JSON lacks: no digit before the point, or none after it.
+_BARE = re.compile(r"-?(?:\d+\.|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _RAMP = "START:END:TOTAL or START:END:TOTAL:visits"
 
 
@@ -49,6 +52,8 @@ def make_sampler(spec: str, *, seed: int = 0) -> Sampler:
         UnknownName: there is no such sampler.
         BadArgument: a setting that it does not take, or one out of range.
     """
+    if not isinstance(spec, str):
+        raise BadArgument(f"Expected the spec of a sampler to be a str, got {spec!r}.")
     name, _, rest = spec.partition(":")
     if name not in SAMPLERS:
         raise UnknownName(f"There is no sampler {name!r}.{did_you_mean(name, SAMPLERS)}")
@@ -93,9 +98,9 @@ def _value(key: str, text: str) -> Any:
 
 def _number(key: str, text: str) -> Any:
     try:
-        value = json.loads(text)
+        value = float(text) if _BARE.fullmatch(text) else json.loads(text)
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, int | float):
-        raise BadArgument(f"Expected `{key}` of a sampler to be a number, got {text!r}.")
+        raise BadArgument(f"Expected `{key}` of a sampler to be a number, got {text!r:.60}.")
     return value

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -35,6 +36,11 @@ def test_the_seed_is_that_of_the_spec_before_that_of_the_run() -> None:
     assert make_sampler("ptgs:seed=7", seed=4).describe()["seed"] == 7
 
 
+@pytest.mark.parametrize(("text", "tau"), [("2", 2), ("2.", 2), ("1.5", 1.5), (".2e1", 2)])
+def test_numbers_are_written_as_people_write_them(text: str, tau: float) -> None:
+    assert make_sampler(f"ptgs:tau={text},target=.25").describe()["tau"] == tau
+
+
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_every_sampler_can_be_named(name: str) -> None:
     sampler = make_sampler(name + PLAIN[name], seed=1)
@@ -59,7 +65,10 @@ def test_settings_of_what_evens_out_the_heat_are_those_of_its_sampler() -> None:
         ("ptgs:tau=[1]", "got '\\[1\\]'"),
         ("ptgs:tau=", "got ''"),
         ("ptgs:tau=" + "9" * 5000, "a number, got"),
+        ("ptgs:tau=" + "9" * 400, r"`tau` to be at least 1 and at most 1e\+06, got 9{50,}"),
         ("ptgs:tau=NaN", "tau"),
+        ("ptgs:tau=1_0", "a number, got '1_0'"),
+        (None, "the spec of a sampler to be a str, got None"),
         ("ptgs:tau=0.5", "tau"),
         ("ptgs:target=0.2:0.5", "START:END:TOTAL"),
         ("ptgs:target=0.2:0.5:9:days", "START:END:TOTAL"),
@@ -69,7 +78,7 @@ def test_settings_of_what_evens_out_the_heat_are_those_of_its_sampler() -> None:
         ("spread:low=1", "needs `high`"),
     ],
 )
-def test_what_makes_no_sense_is_refused(spec: str, told: str) -> None:
+def test_what_makes_no_sense_is_refused(spec: Any, told: str) -> None:
     with pytest.raises(BadArgument, match=told):
         make_sampler(spec)
 
