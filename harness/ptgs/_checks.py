@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.errors import BadArgument
+from agentenvs.harness.ptgs._ranges import shown
 
 __all__ = ["Groups", "check_array", "group_counts", "outcome_table", "part_of"]
 
@@ -78,7 +79,7 @@ def outcome_table(size: int, outcomes: ArrayLike) -> NDArray[np.bool_]:
             f"Expected `outcomes` of shape ({size}, n), a row for each task, got {table.shape}."
         )
     if table.dtype.kind not in "biuf":
-        raise BadArgument(f"Expected `outcomes` to hold booleans, got {table.dtype}.")
+        raise BadArgument(f"Expected `outcomes` to hold booleans, got {_held(table)}.")
     odd = table[(table != 0) & (table != 1)]
     if odd.size:
         raise BadArgument(f"Expected `outcomes` to hold booleans, got {odd.flat[0]}.")
@@ -86,10 +87,10 @@ def outcome_table(size: int, outcomes: ArrayLike) -> NDArray[np.bool_]:
 
 
 def check_array(arrays: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> None:
-    """Check an array of numbers in a state.
+    """Check an array of sums in a state: finite, and no larger than counts can make them.
 
     Raises:
-        BadArgument: it is missing, has another shape, or does not hold numbers.
+        BadArgument: it is missing, has another shape, or does not hold such numbers.
     """
     if name not in arrays:
         raise BadArgument(f"Expected the state to have `{name}`, got {sorted(arrays)}.")
@@ -99,6 +100,9 @@ def check_array(arrays: Mapping[str, Any], name: str, shape: tuple[int, ...]) ->
             f"Expected `{name}` of the state to hold numbers of shape {shape}, got {array.dtype} "
             f"of shape {array.shape}."
         )
+    odd = array[~(np.abs(array) <= 2.0**53)]
+    if odd.size:
+        raise BadArgument(f"Expected `{name}` of the state to hold finite sums, got {odd.flat[0]}.")
 
 
 def _column(name: str, value: ArrayLike, size: int) -> NDArray[np.int64]:
@@ -112,7 +116,7 @@ def _column(name: str, value: ArrayLike, size: int) -> NDArray[np.int64]:
         if array.size and np.abs(array).max() > 2**53:
             raise BadArgument(f"Expected `{name}` to hold counts, got {np.abs(array).max():g}.")
     elif array.dtype.kind not in "iu":
-        raise BadArgument(f"Expected `{name}` to hold integers, got {array.dtype}.")
+        raise BadArgument(f"Expected `{name}` to hold integers, got {_held(array)}.")
     elif array.size and int(array.max()) > 2**53:
         raise BadArgument(f"Expected `{name}` to hold counts, got {array.max()}.")
     if array.ndim == 0:
@@ -122,6 +126,15 @@ def _column(name: str, value: ArrayLike, size: int) -> NDArray[np.int64]:
             f"Expected `{name}` with one entry for each of {size} tasks, got shape {array.shape}."
         )
     return array.astype(np.int64)
+
+
+def _held(array: NDArray[np.generic]) -> str:
+    """Return what an array of a wrong type holds: the first odd value, or the type."""
+    if array.dtype.kind != "O":
+        return str(array.dtype)
+    values = array.ravel().tolist()
+    odd = [one for one in values if type(one) is not int]
+    return shown(odd[0]) if odd else f"{shown(max(values, key=abs))}, beyond 64 bits"
 
 
 def _array(name: str, value: ArrayLike) -> NDArray[np.generic]:

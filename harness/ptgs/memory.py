@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from agentenvs.errors import BadArgument
 from agentenvs.harness.ptgs import draws
 from agentenvs.harness.ptgs._checks import Groups
+from agentenvs.harness.ptgs._ranges import shown
 from agentenvs.harness.ptgs.contrast import Contrast, bin_of
 from agentenvs.harness.ptgs.gate import Gate
 from agentenvs.harness.ptgs.posterior import forget, shapes
 from agentenvs.harness.ptgs.schedule import Ramp
 from agentenvs.harness.ptgs.settings import Settings
-from agentenvs.harness.ptgs.slots import Found, Slots
+from agentenvs.harness.ptgs.slots import MOST_SLOTS, Found, Slots
 from agentenvs.harness.ptgs.table import Rows, Table
 from agentenvs.harness.ptgs.tally import Tally
 from agentenvs.harness.ptgs.theory import temperature
@@ -145,10 +146,14 @@ class Memory:
             BadArgument: they do not fit together.
         """
         step, kind, size, ids = (header.get(name) for name in ("step", "kind", "size", "ids"))
-        if type(step) is not int or type(size) is not int or kind not in (None, "str", "int"):
+        if (
+            (type(step) is not int or not 0 <= step < 2**32)
+            or (type(size) is not int or not 0 <= size <= MOST_SLOTS)
+            or (kind not in ("str", "int") and not (kind is None and size == 0))
+        ):
             raise BadArgument(
-                f"Expected a step, a kind and a size in the header, got {step!r}, {kind!r} and "
-                f"{size!r}."
+                f"Expected a step, a kind and a size in the header, got {shown(step)}, "
+                f"{shown(kind)} and {shown(size)}."
             )
         wanted = size if kind == "str" else 0
         if (
@@ -158,6 +163,14 @@ class Memory:
         ):
             raise BadArgument(f"Expected {wanted} different task ids in the header.")
         self.table.load(arrays, size)
+        cold, _, hot = self.settings.rails
+        held = self.table.held
+        wrong = (held < cold * (1 - 1e-6)) | (held > hot * (1 + 1e-6))
+        if wrong.any():
+            raise BadArgument(
+                f"Expected `held` of the state to hold temperatures of {cold:g} to {hot:g}, "
+                f"got {held[wrong][0]}."
+            )
         self.tally.load(arrays)
         self.contrast.load(arrays)
         self.slots.restore(kind, size, ids)

@@ -262,7 +262,11 @@ class PTGS:
         self._log = []
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the state to one .npz file, whole or not at all."""
+        """Write the state to one .npz file, whole or not at all.
+
+        Raises:
+            BadArgument: the path is that of a folder, or lies in none.
+        """
         write_state(path, self.state_dict())
 
     def load(self, path: str | os.PathLike[str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from agentenvs.errors import BadArgument, SettingsDiffer
+from agentenvs.harness.ptgs._ranges import shown
 
 __all__ = ["VERSION", "check_header", "read_state", "write_state"]
 
@@ -20,8 +20,14 @@ VERSION = 1
 
 
 def write_state(path: str | os.PathLike[str], state: Mapping[str, Any]) -> None:
-    """Write a state to one .npz file, whole or not at all."""
+    """Write a state to one .npz file, whole or not at all.
+
+    Raises:
+        BadArgument: the path is that of a folder, or lies in none.
+    """
     target = Path(path)
+    if target.is_dir() or not target.parent.is_dir():
+        raise BadArgument(f"Expected a file in a folder that is there, got {os.fspath(path)!r}.")
     text = json.dumps(state["header"]).encode()
     arrays = {name: value for name, value in state.items() if name != "header"}
     beside = target.with_name(f".{target.name}.{os.getpid()}")
@@ -39,18 +45,23 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises:
         BadArgument: no such file, or another kind of file.
     """
+    what = f"Expected the state of a sampler at {os.fspath(path)}"
     try:
-        with np.load(path, allow_pickle=False) as file:
-            state: dict[str, Any] = {name: file[name] for name in file.files}
+        with open(path, "rb") as file:
+            arrays = np.load(file, allow_pickle=False)
+            if isinstance(arrays, np.ndarray):
+                raise BadArgument(f"{what}, got a single array.")
+            state: dict[str, Any] = {name: arrays[name] for name in arrays.files}
+        if "header" not in state:
+            raise BadArgument(f"{what}, got arrays without a header: {sorted(state)}.")
         state["header"] = json.loads(state["header"].tobytes())
+    except BadArgument:
+        raise
     except FileNotFoundError:
-        raise BadArgument(
-            f"Expected the state of a sampler at {os.fspath(path)}: no file."
-        ) from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
-        raise BadArgument(
-            f"Expected the state of a sampler at {os.fspath(path)}: {error}"
-        ) from None
+        raise BadArgument(f"{what}: no file.") from None
+    except Exception as error:
+        # A damaged archive makes zipfile, zlib and NumPy raise nearly everything there is.
+        raise BadArgument(f"{what}: {type(error).__name__}: {error}") from None
     return state
 
 
@@ -66,13 +77,17 @@ def check_header(
     header = state.get("header") if isinstance(state, Mapping) else None
     if not isinstance(header, dict) or header.get("sampler") != kind:
         got = header.get("sampler") if isinstance(header, dict) else None
-        raise BadArgument(f"Expected the state of a {kind}, got {got!r}.")
+        raise BadArgument(f"Expected the state of a {kind}, got {shown(got)}.")
     if header.get("version") != VERSION:
-        raise BadArgument(f"Expected version {VERSION} of a state, got {header.get('version')!r}.")
-    theirs = header.get("settings", {})
+        raise BadArgument(
+            f"Expected version {VERSION} of a state, got {shown(header.get('version'))}."
+        )
+    theirs = header.get("settings")
+    if not isinstance(theirs, dict):
+        raise BadArgument(f"Expected `settings` in the header of a state, got {shown(theirs)}.")
     ours = json.loads(json.dumps(dict(settings)))
     differ = [
-        f"{name} is {ours.get(name)!r} here, {theirs.get(name)!r} there"
+        f"{name} is {shown(ours.get(name))} here, {shown(theirs.get(name))} there"
         for name in {**ours, **theirs}
         if ours.get(name) != theirs.get(name)
     ]

@@ -92,7 +92,8 @@ class Table:
         """Take over the columns of `size` tasks, as `take` gave them.
 
         Raises:
-            BadArgument: a column is missing, or has another type or length.
+            BadArgument: a column is missing, has another type or length, or numbers that no sampler
+            comes to.
         """
         columns = {}
         for name, kind in _COLUMNS.items():
@@ -105,5 +106,14 @@ class Table:
                     f"got {column.dtype} of shape {column.shape}."
                 )
             columns[name] = column.copy()
+        for name, good in (
+            ("success", np.isfinite(columns["success"]) & (columns["success"] >= 0)),
+            ("failure", np.isfinite(columns["failure"]) & (columns["failure"] >= 0)),
+        ):
+            if not good.all():
+                odd = columns[name][~good][0]
+                raise BadArgument(
+                    f"Expected `{name}` of the state to hold discounted counts, got {odd}."
+                )
         for name, column in columns.items():
             setattr(self, name, column)

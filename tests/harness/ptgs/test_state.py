@@ -93,9 +93,44 @@ def test_files_that_are_no_state(tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", a=np.zeros(3))
     np.save(tmp_path / "one.npy", np.zeros(3))
     np.savez(tmp_path / "objects.npz", header=np.array([{}], dtype=object))
-    for name in ("text", "other.npz", "one.npy", "objects.npz", "."):
+    (tmp_path / "empty").touch()
+    sampler.save(tmp_path / "cut")
+    whole = (tmp_path / "cut").read_bytes()
+    (tmp_path / "cut").write_bytes(whole[: len(whole) // 2])
+    deep = np.frombuffer(b"[" * 100_000, dtype=np.uint8)
+    np.savez(tmp_path / "deep.npz", header=deep)
+    names = ("text", "other.npz", "one.npy", "objects.npz", ".", "empty", "cut", "deep.npz")
+    for name in names:
         with pytest.raises(BadArgument, match="the state of a sampler at"):
             sampler.load(tmp_path / name)
+
+
+def test_any_damage_to_a_file_is_told_or_harmless(tmp_path: Path) -> None:
+    sampler, path, rng = PTGS(), tmp_path / "state", np.random.default_rng(0)
+    sampler.update(["a", "b"], 1, 8)
+    sampler.save(path)
+    whole = np.frombuffer(path.read_bytes(), dtype=np.uint8)
+    refused = 0
+    for _ in range(150):
+        damaged = whole[: rng.integers(len(whole))] if rng.random() < 0.3 else whole.copy()
+        if len(damaged) == len(whole):
+            damaged[rng.integers(len(whole), size=3)] ^= rng.integers(1, 256, 3, dtype=np.uint8)
+        path.write_bytes(damaged.tobytes())
+        other = PTGS()
+        try:
+            other.load(path)
+        except (BadArgument, SettingsDiffer):
+            refused += 1
+            assert len(other) == 0
+        else:
+            assert np.isfinite(other.temperatures(["a", "b", "c"])).all()
+    assert refused > 75
+
+
+def test_a_state_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none" / "state", "."):
+        with pytest.raises(BadArgument, match="a file in a folder that is there, got"):
+            PTGS().save(path)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +142,16 @@ def test_files_that_are_no_state(tmp_path: Path) -> None:
         ({"step": None}, "a step, a kind and a size in the header, got None"),
         ({"kind": "float"}, "a step, a kind and a size"),
         ({"size": 2}, "2 different task ids"),
+        ({"step": -1}, "a step, a kind and a size in the header, got -1"),
+        ({"step": 2**40}, "a step, a kind and a size in the header"),
+        ({"kind": None, "ids": []}, "a step, a kind and a size in the header"),
+        ({"settings": [1]}, r"`settings` in the header of a state, got \[1\]"),
+        ({"success": np.full(3, np.nan, np.float32)}, "`success` .* discounted counts, got nan"),
+        ({"failure": np.full(3, -1, np.float32)}, r"`failure` .* discounted counts, got -1\.0"),
+        ({"held": np.full(3, 1.6, np.float32)}, "temperatures of 0.666667 to 1.5, got 1.6"),
+        ({"held": np.full(3, np.inf, np.float32)}, "temperatures of 0.666667 to 1.5, got inf"),
+        ({"tally": np.full((2, 9), np.nan)}, "`tally` of the state to hold finite sums, got nan"),
+        ({"contrast_step": np.array(1e300)}, "`contrast_step` .* finite sums, got 1e.300"),
         ({"success": np.zeros(2, np.float32)}, r"`success` .* of shape \(3,\), got .*\(2,\)"),
         ({"ids": ["a", "a"]}, "3 different task ids"),
         ({"ids": ["a", "b", 3]}, "3 different task ids"),
