@@ -9,7 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.errors import BadArgument
 
-__all__ = ["chances", "number", "whole"]
+__all__ = ["chances", "number", "shown", "whole"]
+
+
+def shown(value: object) -> str:
+    """Return a value as it may stand in a message: one that is long is cut."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a number of too many digits to print"
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def number(
@@ -29,8 +38,11 @@ def number(
     if isinstance(value, bool | np.bool_) or not isinstance(
         value, float | int | np.floating | np.integer
     ):
-        raise BadArgument(f"Expected `{name}` to be a number, got {value!r}.")
-    given = float(value)
+        raise BadArgument(f"Expected `{name}` to be a number, got {shown(value)}.")
+    try:
+        given = float(value)
+    except OverflowError:
+        given = math.inf
     if math.isfinite(given) and low <= given <= high and above < given < below:
         return given
     bounds = [
@@ -44,7 +56,7 @@ def number(
         if math.isfinite(bound)
     ]
     what = " and ".join(bounds) or "a finite number"
-    raise BadArgument(f"Expected `{name}` to be {what}, got {value!r}.")
+    raise BadArgument(f"Expected `{name}` to be {what}, got {shown(value)}.")
 
 
 def whole(name: str, value: object, *, low: int, high: int = 2**31 - 1) -> int:
@@ -54,9 +66,9 @@ def whole(name: str, value: object, *, low: int, high: int = 2**31 - 1) -> int:
         BadArgument: it is no integer, or out of range.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise BadArgument(f"Expected `{name}` to be an integer, got {value!r}.")
+        raise BadArgument(f"Expected `{name}` to be an integer, got {shown(value)}.")
     if not low <= int(value) <= high:
-        raise BadArgument(f"Expected `{name}` of {low} to {high}, got {value}.")
+        raise BadArgument(f"Expected `{name}` of {low} to {high}, got {shown(int(value))}.")
     return int(value)
 
 

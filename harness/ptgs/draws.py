@@ -83,7 +83,9 @@ def _log_gammas(
     if boosted.size:
         words = philox(_numbered(counters[:, boosted], _BOOST), seed)
         fine = np.stack((_fine(words[0], words[1]), _fine(words[2], words[3])))
-        logs[:, boosted] += np.where(small[:, boosted], np.log(fine) / shapes[:, boosted], 0.0)
+        # A draw of a shape near 0 is 0 itself, whose logarithm is -inf.
+        with np.errstate(over="ignore"):
+            logs[:, boosted] += np.where(small[:, boosted], np.log(fine) / shapes[:, boosted], 0.0)
     return logs
 
 

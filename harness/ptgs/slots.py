@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.errors import BadArgument
+from agentenvs.harness.ptgs._ranges import shown
 from agentenvs.harness.ptgs.protocol import Ids
 
 __all__ = ["MOST_SLOTS", "Found", "Read", "Slots"]
@@ -72,8 +73,8 @@ class Read:
                 return
             twice = int(ordered[int(np.argmax(same))])
         raise BadArgument(
-            f"Expected each task once in an update, got {twice!r} twice: pool the rollouts of a "
-            "task into one entry, since past counts are discounted once a group."
+            f"Expected each task once in an update, got {shown(twice)} twice: pool the rollouts of "
+            "a task into one entry, since past counts are discounted once a group."
         )
 
 
@@ -164,19 +165,25 @@ def _digest(name: str) -> int:
 
 
 def _read(ids: Ids) -> Read:
-    if isinstance(ids, str | bytes):
-        raise BadArgument(f"Expected a list of task ids, got {ids!r} alone.")
-    if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu":
-        return Read([], _whole(ids))
-    try:
-        values: list[Any] = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-    except TypeError:
-        raise BadArgument(f"Expected a list of task ids, got {type(ids).__name__}.") from None
+    if isinstance(ids, str | bytes | bytearray):
+        raise BadArgument(f"Expected a list of task ids, got {shown(ids)} alone.")
+    if isinstance(ids, np.ndarray):
+        if np.ma.is_masked(ids):
+            raise BadArgument("Expected task ids without masked ones.")
+        if ids.ndim != 1:
+            raise BadArgument(f"Expected a list of task ids, got an array of shape {ids.shape}.")
+        if ids.dtype.kind in "iu":
+            return Read([], _whole(np.asarray(ids)))
+    elif not (hasattr(ids, "__len__") and hasattr(ids, "__iter__")):
+        # What can be read only once would be empty the second time.
+        raise BadArgument(f"Expected a list of task ids, got {type(ids).__name__}.")
+    values: list[Any] = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
     kinds = set(map(type, values))
     if kinds <= {str}:
         return Read(values)
     if all(issubclass(kind, str) for kind in kinds):
-        return Read([str(one) for one in values])
+        # What a subclass prints, as members of a str Enum do, need not be what it equals.
+        return Read([str.__str__(one) for one in values])
     if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
         return Read([], _whole(np.array(values, dtype=object)))
     told = ", ".join(sorted(kind.__name__ for kind in kinds))
@@ -184,15 +191,13 @@ def _read(ids: Ids) -> Read:
 
 
 def _whole(ids: NDArray[Any]) -> NDArray[np.int64]:
-    if ids.ndim != 1:
-        raise BadArgument(f"Expected a list of task ids, got an array of shape {ids.shape}.")
     if len(ids):
         low, high = int(ids.min()), int(ids.max())
         if low < 0:
-            raise BadArgument(f"Expected task ids of at least 0, got {low}.")
+            raise BadArgument(f"Expected task ids of at least 0, got {shown(low)}.")
         if high >= MOST_SLOTS:
             raise BadArgument(
-                f"Expected task ids below {MOST_SLOTS}, got {high}: whole numbers are slots of "
-                "the state, 0 to N - 1. Number the tasks, or use strings."
+                f"Expected task ids below {MOST_SLOTS}, got {shown(high)}: whole numbers are slots "
+                "of the state, 0 to N - 1. Number the tasks, or use strings."
             )
     return ids.astype(np.int64)

@@ -44,7 +44,9 @@ def heat(p: ArrayLike, target: ArrayLike) -> _Floats:
     except ValueError:
         shapes = f"{success.shape} and {aim.shape}"
         raise BadArgument(f"Expected `p` and `target` of matching shapes, got {shapes}.") from None
-    sign: _Floats = np.where(success <= aim, 1 - success / aim, (aim - success) / (1 - aim))
+    # The side that is thrown away overflows where the target is tiny.
+    with np.errstate(over="ignore"):
+        sign: _Floats = np.where(success <= aim, 1 - success / aim, (aim - success) / (1 - aim))
     return sign[()]
 
 

@@ -144,6 +144,9 @@ def test_steps_that_are_over() -> None:
     [
         ({"tau": 0.9}, "`tau` to be at least 1 .*, got 0.9"),
         ({"tau": float("inf")}, "`tau` .*, got inf"),
+        ({"tau": 10**400}, r"`tau` to be at least 1 and .*, got 10{50,}\.\.\."),
+        ({"tau": -(10**400)}, "`tau` to be at least 1 and .*, got -100"),
+        ({"seed": 10**5000}, "`seed` of 0 to .*, got a number of too many digits"),
         ({"tau": "hot"}, "`tau` to be a number, got 'hot'"),
         ({"gamma": -0.1}, "`gamma` to be at least 0 and at most 1, got -0.1"),
         ({"gamma": 1.01}, "`gamma` .*, got 1.01"),
@@ -183,6 +186,8 @@ def test_wrong_settings(wrong: dict[str, Any], message: str) -> None:
         (["a"], 1, float("inf"), "`n` to hold whole numbers, got inf"),
         (["a"], 1e300, 2, "`successes` to hold counts, got 1e.300"),
         (["a"], [True], 2, "`successes` to hold integers, got bool"),
+        (["a"], [None], 2, "`successes` to hold integers, got None"),
+        (["a"], [10**30], 2, "`successes` to hold integers, got 10{30}, beyond 64 bits"),
         (["a"], "1", 2, "`successes` to hold integers, got <U1"),
         (["a", "b"], [1], 2, r"one entry for each of 2 tasks, got shape \(1,\)"),
         (["a", "b"], 1, [2, 2, 2], r"one entry for each of 2 tasks, got shape \(3,\)"),
@@ -210,6 +215,7 @@ def test_wrong_counts_change_nothing(
         ([[0.5], [1]], "`outcomes` to hold booleans, got 0.5"),
         ([[float("nan")], [1]], "`outcomes` to hold booleans, got nan"),
         ([[2], [1]], "`outcomes` to hold booleans, got 2"),
+        ([[True, None], [True, False]], "`outcomes` to hold booleans, got True|None"),
         ([["yes"], ["no"]], "`outcomes` to hold booleans, got <U3"),
         ([[True], [True, False]], "`outcomes` to be an array, got a ragged list"),
     ],
@@ -251,6 +257,22 @@ def test_settings_are_ready_for_json() -> None:
     assert told["target"] == {"start": 0.25, "end": 0.5, "total": 9, "by": "step"}
     assert told["gate"]["groups"] == 5
     assert PTGS(np.float32(1.5), np.float64(0.5), seed=np.int64(4)).describe()["seed"] == 4
+
+
+@pytest.mark.parametrize("target", [5e-324, 1e-310, 1e-9, 1 - 1e-16])
+def test_targets_at_an_end_are_switches(target: float) -> None:
+    with pytest.warns(UserWarning, match="close to an end"):
+        sampler = PTGS(target=target)
+    ids = np.arange(2000)
+    sampler.update(ids, ids % 2, 1)
+    low, high = sampler.temperatures(ids[ids % 2 == 0]), sampler.temperatures(ids[ids % 2 == 1])
+    # One success is surely above a tiny target, one failure surely below one next to 1.
+    if target < 0.5:
+        assert (low >= 1 - 1e-6).mean() > 0.99
+        assert (high <= 1).all()
+    else:
+        assert (low >= 1).all()
+        assert (high <= 1 + 1e-6).mean() > 0.99
 
 
 Groups = dict[int, tuple[int, int]]

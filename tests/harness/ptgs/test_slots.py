@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,10 @@ def test_no_ids_settle_nothing() -> None:
         ("task", "a list of task ids, got 'task' alone"),
         (b"task", "a list of task ids, got b'task' alone"),
         (7, "a list of task ids, got int"),
+        (bytearray(b"ab"), "a list of task ids, got bytearray"),
+        (iter(["a", "b"]), "a list of task ids, got list_iterator"),
+        (np.array("task"), r"a list of task ids, got an array of shape \(\)"),
+        (np.ma.masked_array([1, 2], mask=[False, True]), "task ids without masked ones"),
         (["a", 1], "all strings or all whole numbers, got int, str"),
         ([True, False], "all strings or all whole numbers, got bool"),
         (np.array([True]), "all strings or all whole numbers, got bool"),
@@ -87,6 +92,16 @@ def test_the_kind_is_fixed_at_first_use() -> None:
     with pytest.raises(BadArgument, match="to be whole numbers as before, got strings"):
         numbered.estimates(["a"])
     named.estimates([])
+
+
+def test_a_member_of_an_enum_is_its_value() -> None:
+    class Task(str, enum.Enum):  # noqa: UP042
+        EASY = "easy"
+
+    sampler = PTGS()
+    sampler.update([Task.EASY], 1, 2)
+    assert sampler.visits(["easy"]).tolist() == [1]
+    assert sampler.state_dict()["header"]["ids"] == ["easy"]
 
 
 def test_looking_neither_adds_nor_fixes() -> None:
