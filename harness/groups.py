@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.errors import BadArgument, RunDamaged, SettingsDiffer
 from agentenvs.harness.exchange import Sampling
@@ -39,11 +39,13 @@ class Sampler(Protocol):
     `agentenvs.harness.ptgs` have them all.
     """
 
-    def temperatures(self, task_ids: Sequence[str], /) -> Any:
+    def temperatures(self, task_ids: Sequence[str], /) -> ArrayLike:
         """Return one temperature for each task, as an array."""
         ...
 
-    def update(self, task_ids: Sequence[str], successes: Any, n: Any, /) -> None:
+    def update(
+        self, task_ids: Sequence[str], successes: NDArray[np.int64], n: NDArray[np.int64], /
+    ) -> None:
         """Take in how many of each task's `n` rollouts succeeded, as arrays."""
         ...
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 from agentenvs.harness.lab.results import Results
+from agentenvs.harness.ptgs import drawing
+from agentenvs.harness.ptgs.drawing import COLOURS, GRID, INK, SOFT
 
 __all__ = [
     "INK",
@@ -27,10 +29,9 @@ __all__ = [
     "svg",
 ]
 
-# Okabe and Ito's colours, told apart by most colour-blind people, and three more.
-SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7a5195", "#444444")
+SERIES = (*COLOURS, "#56b4e9", "#7a5195", "#444444")
 SHADES = ("#440154", "#3b528b", "#21918c", "#4fae4e", "#a5c130", "#c9a800")
-INK, SOFT, GRID, SHEET = "#211f1b", "#6c675e", "#e3ded4", "#ffffff"
+SHEET = "#ffffff"
 # What each colour becomes on a dark page.
 _DARK = {
     "#0072b2": "#56a8e0",
@@ -59,39 +60,16 @@ def darkened(text: str) -> str:
     return _COLOUR.sub(lambda found: _DARK[found.group()], text)
 
 
-@contextmanager
-def blank(size: tuple[float, float]) -> Iterator[Any]:
-    """Give a figure; nothing of Matplotlib's own settings stays changed."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    settings: dict[Any, Any] = {
-        "svg.hashsalt": "agentenvs",
-        "svg.fonttype": "path",
-        "font.family": "DejaVu Sans",
-        "font.size": 9,
-        "axes.titlesize": 10,
-        "axes.titleweight": "bold",
-        "axes.edgecolor": SOFT,
-        "axes.labelcolor": INK,
-        "axes.titlecolor": INK,
-        "axes.facecolor": "none",
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.grid": True,
-        "axes.axisbelow": True,
-        "grid.color": GRID,
-        "grid.linewidth": 0.7,
-        "xtick.color": SOFT,
-        "ytick.color": SOFT,
-        "text.color": INK,
-        "legend.frameon": False,
-        "legend.fontsize": 8,
-        "figure.facecolor": "none",
-        "savefig.facecolor": "none",
-    }
-    with matplotlib.rc_context(settings):
-        yield Figure(figsize=size, layout="constrained")
+def blank(size: tuple[float, float]) -> AbstractContextManager[Any]:
+    """Give a figure without background; nothing of Matplotlib's own settings stays changed."""
+    return drawing.blank(
+        size,
+        svg_hashsalt="agentenvs",
+        svg_fonttype="path",
+        axes_facecolor="none",
+        figure_facecolor="none",
+        savefig_facecolor="none",
+    )
 
 
 def svg(figure: Any) -> str:

@@ -8,6 +8,7 @@ temperatures inside each group, without learning which one helps.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,7 +29,7 @@ __all__ = ["Fixed", "HeatMatched", "Spread"]
 _WATCHED = ("groups", "zero_advantage", "mean_T")
 
 
-class _Unmoved:
+class _Unmoved(ABC):
     """A sampler whose temperatures hang on nothing; it counts what it is told."""
 
     def __init__(self, middle: float) -> None:
@@ -80,9 +81,9 @@ class _Unmoved:
         table = outcome_table(len(self._slots.read(ids)), outcomes)
         self.update(ids, table.sum(axis=1), table.shape[1])
 
+    @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Return the settings, ready for JSON."""
-        raise NotImplementedError
 
     def stats(self) -> dict[str, float]:
         """Return groups, the share without advantage and the temperature, and `last/` of each."""

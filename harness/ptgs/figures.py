@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from agentenvs.harness.ptgs.drawing import COLOURS, INK, SOFT, blank
 from agentenvs.harness.ptgs.law import cold_start, temperature_law
 from agentenvs.harness.ptgs.loop import feedback
 from agentenvs.harness.ptgs.theory import informative, mixed, temperature
@@ -18,10 +18,6 @@ from agentenvs.harness.ptgs.theory import informative, mixed, temperature
 __all__ = ["CURVES", "cold_start_figure", "draw", "feedback_figure", "groups_figure", "map_figure"]
 
 _Floats = NDArray[np.float64]
-
-# Okabe and Ito's colours, told apart by most colour-blind people.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b")
-_INK, _SOFT, _GRID = "#211f1b", "#6c675e", "#e3ded4"
 
 CURVES: Mapping[str, Callable[[_Floats], ArrayLike]] = {
     "Heat lowers success: p = 0.05 exp(-6 (T - 1))": lambda t: 0.05 * np.exp(-6 * (t - 1)),
@@ -45,14 +41,14 @@ def map_figure(
         BadArgument: a value out of range.
         ImportError: Matplotlib is missing.
     """
-    with _figure((5.4, 3.7)) as figure:
+    with blank((5.4, 3.7)) as figure:
         axes = figure.subplots()
         for colour, (tau, target) in zip(_cycle(settings), settings, strict=True):
             p = np.unique(np.append(np.linspace(0, 1, 201), target))
             heat = temperature(p, tau, target, t_ref)
             axes.plot(p, heat, color=colour, linewidth=1.8, label=f"τ = {tau:g}, target {target:g}")
             axes.plot([target], [t_ref], "o", color=colour, markersize=5, zorder=4)
-        axes.axhline(t_ref, color=_SOFT, linewidth=0.9, linestyle=":")
+        axes.axhline(t_ref, color=SOFT, linewidth=0.9, linestyle=":")
         axes.set_yscale("log")
         ends = [t_ref * tau**side for tau, _ in settings for side in (-1, 1)]
         ticks = sorted({*(round(end, 3) for end in ends), t_ref})
@@ -62,7 +58,7 @@ def map_figure(
         axes.set_xlabel("drawn chance of success p")
         axes.set_ylabel("temperature T")
         axes.set_title("Hot where a task fails, cold where it succeeds")
-        axes.legend(labelcolor=_INK)
+        axes.legend(labelcolor=INK)
         return figure
 
 
@@ -77,7 +73,7 @@ def cold_start_figure(tau: float = 1.5, targets: Sequence[float] = (0.25, 0.5, 0
         BadArgument: a value out of range.
         ImportError: Matplotlib is missing.
     """
-    with _figure((8.4, 4.4)) as figure:
+    with blank((8.4, 4.4)) as figure:
         first, later = figure.subplots(1, 2, sharex=True, sharey=True)
         t = np.geomspace(1 / tau / 1.03, tau * 1.03, 601)
         for colour, target in zip(_cycle(targets), targets, strict=True):
@@ -92,9 +88,9 @@ def cold_start_figure(tau: float = 1.5, targets: Sequence[float] = (0.25, 0.5, 0
             label = f"{failures} failures: mean {law.mean:.3f}"
             later.plot(t, law.cdf(t), color=colour, linewidth=1.8, label=label)
         for axes in (first, later):
-            axes.axvline(1.0, color=_SOFT, linewidth=0.9, linestyle=":")
+            axes.axvline(1.0, color=SOFT, linewidth=0.9, linestyle=":")
             axes.set_xlabel("temperature T")
-            axes.legend(labelcolor=_INK, loc="upper center", bbox_to_anchor=(0.5, -0.17))
+            axes.legend(labelcolor=INK, loc="upper center", bbox_to_anchor=(0.5, -0.17))
         first.set_ylim(-0.02, 1.02)
         return figure
 
@@ -109,7 +105,7 @@ def groups_figure(sizes: Sequence[int] = (4, 8, 16, 32)) -> Any:
         BadArgument: a size below 1.
         ImportError: Matplotlib is missing.
     """
-    with _figure((8.4, 3.7)) as figure:
+    with blank((8.4, 3.7)) as figure:
         panels = figure.subplots(1, 2, sharey=True)
         p = np.linspace(0, 1, 501)
         titles = ("I: the group holds a success", "J: it holds a failure, too")
@@ -118,10 +114,10 @@ def groups_figure(sizes: Sequence[int] = (4, 8, 16, 32)) -> Any:
                 axes.plot(p, rule(p, n), color=colour, linewidth=1.8, label=f"n = {n}")
             axes.set_title(title)
             axes.set_xlabel("chance of success p")
-        panels[1].axvline(0.5, color=_SOFT, linewidth=0.9, linestyle=":")
+        panels[1].axvline(0.5, color=SOFT, linewidth=0.9, linestyle=":")
         panels[0].set_ylabel("share of groups")
         panels[0].set_ylim(-0.02, 1.04)
-        panels[0].legend(labelcolor=_INK, loc="lower right")
+        panels[0].legend(labelcolor=INK, loc="lower right")
         return figure
 
 
@@ -144,18 +140,16 @@ def feedback_figure(
         BadArgument: as `feedback`.
         ImportError: Matplotlib is missing.
     """
-    with _figure((3.7 * len(curves), 3.9)) as figure:
+    with blank((3.7 * len(curves), 3.9)) as figure:
         panels = figure.subplots(1, len(curves), sharey=True, squeeze=False)[0]
         at = np.arange(1, visits + 1)
         ticks = [tick for tick in (1, 2, 4, 8, 16, 32, 64, 128) if tick <= visits]
         for axes, (title, curve) in zip(panels, curves.items(), strict=True):
             whole = feedback(curve, n, visits=visits)
             half = feedback(curve, n, visits=visits, ref_share=0.5)
-            axes.axhline(whole.fixed, color=_INK, linewidth=1.2, linestyle="--", label="all at 1")
-            axes.plot(at, whole.mixed, color=_COLOURS[1], linewidth=1.8, label="all at T")
-            axes.plot(
-                at, half.mixed, color=_COLOURS[0], linewidth=1.8, label="half at 1, half at T"
-            )
+            axes.axhline(whole.fixed, color=INK, linewidth=1.2, linestyle="--", label="all at 1")
+            axes.plot(at, whole.mixed, color=COLOURS[1], linewidth=1.8, label="all at T")
+            axes.plot(at, half.mixed, color=COLOURS[0], linewidth=1.8, label="half at 1, half at T")
             axes.set_title(title.replace(": ", "\n"))
             axes.set_xlabel("visit")
             axes.set_xscale("log")
@@ -167,7 +161,7 @@ def feedback_figure(
             *panels[0].get_legend_handles_labels(),
             loc="outside lower center",
             ncols=3,
-            labelcolor=_INK,
+            labelcolor=INK,
         )
         return figure
 
@@ -195,38 +189,4 @@ def draw(folder: str | os.PathLike[str]) -> list[Path]:
 
 
 def _cycle(lines: Sequence[Any]) -> list[str]:
-    return [_COLOURS[at % len(_COLOURS)] for at in range(len(lines))]
-
-
-@contextmanager
-def _figure(size: tuple[float, float]) -> Iterator[Any]:
-    """Give a figure; nothing of Matplotlib's own settings stays changed."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError(
-            'Figures need Matplotlib: pip install "agentenvs[report]".', name="matplotlib"
-        ) from None
-    settings: dict[Any, Any] = {
-        "font.family": "DejaVu Sans",
-        "font.size": 9,
-        "axes.titlesize": 10,
-        "axes.titleweight": "bold",
-        "axes.edgecolor": _SOFT,
-        "axes.labelcolor": _INK,
-        "axes.titlecolor": _INK,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.grid": True,
-        "axes.axisbelow": True,
-        "grid.color": _GRID,
-        "grid.linewidth": 0.7,
-        "xtick.color": _SOFT,
-        "ytick.color": _SOFT,
-        "text.color": _INK,
-        "legend.frameon": False,
-        "legend.fontsize": 8,
-    }
-    with matplotlib.rc_context(settings):
-        yield Figure(figsize=size, layout="constrained")
+    return [COLOURS[at % len(COLOURS)] for at in range(len(lines))]

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from agentenvs.errors import BadArgument
 from agentenvs.harness.ptgs import _beta
-from agentenvs.harness.ptgs._ranges import number
+from agentenvs.harness.ptgs._ranges import chances, number
 from agentenvs.harness.ptgs.posterior import PRIOR_MASS
 from agentenvs.harness.ptgs.theory import heat
 
@@ -86,9 +85,7 @@ class TemperatureLaw:
         Raises:
             BadArgument: a share outside [0, 1].
         """
-        share = np.asarray(q, dtype=np.float64)
-        if not ((share >= 0) & (share <= 1)).all():
-            raise BadArgument(f"Expected `q` between 0 and 1, got {q!r}.")
+        share = chances("q", q)
         return self._temperature(np.asarray(_beta.quantile(1 - share, self.a, self.b)))
 
     def _temperature(self, p: _Floats) -> _Floats:
