@@ -1,7 +1,7 @@
 """What a study runs with: plain data, read from a committed file, with a hash.
 
-`assets/lab/config.json` holds every value of the study that is reported; there are no other
-defaults. `assets/lab/smoke.json` changes some of them for a quick look at everything.
+`assets/lab/config.json` holds the settings of the study that is reported, above the trainers' own
+defaults; `assets/lab/smoke.json` changes some of them for a quick look at everything.
 """
 
 from __future__ import annotations
@@ -305,6 +305,6 @@ def _temperatures(name: str, values: tuple[float, ...]) -> None:
     known = {f"{value:g}" for value in values}
     if not values or len(known) < len(values) or not all(0 < t <= 10 for t in values):
         raise BadArgument(
-            f"Expected `{name}` to be numbers above 0 and up to 10 that differ in their first six "
-            f"digits, got {values}."
+            f"Expected `{name}` to be different numbers above 0 and up to 10, as far as six digits "
+            f"go, got {values}."
         )

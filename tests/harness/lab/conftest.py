@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+
+@pytest.fixture(scope="session")
+def studies() -> Iterator[ModuleType]:
+    """Give the module of studies without torch, where worker processes find it, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).parent))
+        yield importlib.import_module("lab_studies")
 
 
 @pytest.fixture(scope="session")

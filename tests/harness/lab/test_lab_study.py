@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import os
 import signal
 import subprocess
@@ -19,13 +18,6 @@ from agentenvs.harness.lab.study import run_study
 from agentenvs.harness.lab.workers import work
 
 HERE = Path(__file__).parent
-
-
-@pytest.fixture
-def studies(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Return the module of studies without torch, where worker processes find it, too."""
-    monkeypatch.syspath_prepend(str(HERE))
-    return importlib.import_module("lab_studies")
 
 
 def doing(studies: ModuleType, path: Path, name: str = "perform") -> Any:
