@@ -58,6 +58,8 @@ TASKS = len(ERRANDS) * len(ITEMS) * len(COUNTS)
 
 _MANY = len(ITEMS) // len(KINDS)
 _EXCEPTIONS = 4
+#: ids are read back, and no number in them may be of any length
+_WORLDS = 10**19
 _KNOWN_SHAPE = (0.6, 7.0)
 #: pairs of each errand that the sets take: canonical ones, exceptions
 _TRAINED = (15, 10)
@@ -102,10 +104,10 @@ class Design(Shared):
 
     @staticmethod
     def of(world: int = 0) -> Design:
-        """Return the design of a world; the same one, shared, whenever it is asked for.
+        """Return the design of a world, shared by all who ask; the last 64 worlds are kept.
 
         Raises:
-            BadArgument: `world` is not an int >= 0.
+            BadArgument: `world` is not an int from 0 of up to 19 digits.
         """
         return _design(check_world(world))
 
@@ -138,13 +140,17 @@ class Design(Shared):
 
 
 def check_world(world: object) -> int:
-    """Return `world` where it is the number of one, an int >= 0.
+    """Return `world` where it is the number of one, an int from 0 of up to 19 digits.
 
     Raises:
         BadArgument: it is not.
     """
     if isinstance(world, bool) or not isinstance(world, int) or world < 0:
         raise BadArgument(f"Expected `world` to be an int >= 0, got {world!r}.")
+    if world >= _WORLDS:
+        raise BadArgument(
+            f"Expected `world` to be below 10**19, got one of {world.bit_length()} bits."
+        )
     return world
 
 
@@ -180,7 +186,7 @@ class _Draw:
                 return round(x / (x + y), 6)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=64)
 def _design(world: int) -> Design:
     draw = _Draw(f"toollab/{world}")
     sizes = (len(CHANNELS), len(LABELS), len(CODES))

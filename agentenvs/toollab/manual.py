@@ -30,7 +30,8 @@ def policy(design: Design) -> str:
         "carry out the errand once, by the channel and with the label of the desk's convention, "
         "with the tag, and with the count as the label counts it. The answer is ok, or error: "
         "then you may try once more, for some pairs of errand and item are exceptions to the "
-        "convention. After ok, close with the convention's closing word alone.",
+        "convention. After ok, close with the convention's closing word: let your last message "
+        "have this one word, written as here, without a sentence around it or a full stop.",
         "Items:",
     ]
     for at, kind in enumerate(KINDS):

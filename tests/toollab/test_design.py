@@ -22,6 +22,7 @@ from agentenvs.toollab.design import (
     TASKS,
     Design,
 )
+from agentenvs.toollab.tasks import task_ids
 
 WORLDS = st.integers(0, 300)
 
@@ -45,6 +46,12 @@ def test_a_world_is_drawn_once_and_shared() -> None:
     assert Design.of(2) is Design.of(2)
     assert copy.deepcopy(Design.of(2)) is Design.of(2)
     assert len({Design.of(world).digest for world in range(20)}) == 20
+
+
+def test_worlds_have_numbers_that_ids_can_name() -> None:
+    with pytest.raises(BadArgument, match="below 10"):
+        Design.of(10**19)
+    assert task_ids("mini", 10**19 - 1)[0].startswith("9999999999999999999/")
 
 
 @pytest.mark.parametrize("world", [-1, True, 1.0, "0", None])

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
-from agentenvs.toollab import Design
-from agentenvs.toollab.design import CHANNELS, CODES, ITEMS, LABELS
+import numpy as np
+
+from agentenvs.toollab import Design, ToolLabEnv, task_ids
+from agentenvs.toollab.design import CHANNELS, CODES, ITEMS, KINDS, LABELS
 from agentenvs.toollab.manual import policy, system
 
 
@@ -13,6 +15,24 @@ def test_it_has_every_convention_and_every_count() -> None:
         assert f"- repair, clothes: {CHANNELS[channel]}, {LABELS[label]}, {CODES[code]}\n" in text
         assert text.count(" is ") - text.count("answer is") == 40
         assert all(item in text for item in ITEMS)
+
+
+def test_the_conventions_alone_solve_every_canonical_task() -> None:
+    design = Design.of(0)
+    lines = policy(design).splitlines()
+    told = dict(line.removeprefix("- ").split(": ", 1) for line in lines if line.startswith("- "))
+    kinds = {item: kind for kind in KINDS for item in told[kind].split(", ")}
+    solved = []
+    env = ToolLabEnv(tasks="all")
+    for name in task_ids("all"):
+        _, errand, item, count = name.split("/")
+        channel, label, code = told[f"{errand}, {kinds[item]}"].split(", ")
+        amount = dict(part.split(" is ") for part in told[label].split(", "))[count]
+        env.reset(seed=0, options={"task": name})
+        tag = env.step(f"find {item}")[0]
+        env.step(f"{channel} {tag} {label} {amount}")
+        solved.append(env.step(code)[4]["success"])
+    assert solved == (~design.is_exception(np.arange(1600))).tolist()
 
 
 def test_it_says_how_to_write_only_where_the_format_is_the_benchmarks_own() -> None:
