@@ -22,7 +22,8 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         BadArgument: arguments that do not go together.
         PolicyError: a package is missing; names the extra.
-        RunError: some jobs failed; the report of the others is written first.
+        RunError: some jobs failed, the report of the others being written first; or the folder has
+            other settings, is damaged, or another process writes there.
     """
     config = bundled(args.smoke) if args.config is None else read(args.config, args.smoke)
     if args.list:
@@ -33,12 +34,12 @@ def run(args: argparse.Namespace) -> int:
     _need("torch", "transformers", "matplotlib")
     from agentenvs.harness.lab.folder import StudyFolder
     from agentenvs.harness.lab.report import render, report
-    from agentenvs.harness.lab.study import run_study
+    from agentenvs.harness.lab.study import JobsFailed, run_study
 
     failed: RunError | None = None
     try:
         run_study(args.out, config, _arms(args, config), args.seeds, args.jobs, quiet=args.quiet)
-    except RunError as error:
+    except JobsFailed as error:
         if not _any_done(args.out):
             raise
         failed = error

@@ -68,7 +68,7 @@ def measures(results: Results, arm: str, seed: int) -> dict[str, float]:
 
     Taxes and k* are against the model that the arm started from, on the training tasks at the
     reference temperature; NaN for an arm without start. k* is infinite where the curves do not
-    cross within n.
+    cross within n; `crosses`, 1 or 0, tells that in JSON, which has neither.
     """
     config = results.config
     n, first = config.evaluation.n, config.evaluation.budgets[0]
@@ -100,6 +100,7 @@ def measures(results: Results, arm: str, seed: int) -> dict[str, float]:
         for k in config.evaluation.budgets:
             told[f"tax_{k}"] = sharpening_tax(before, own, k).tax_S
         told["k_star"] = _k_star(before, own, n)
+    told["crosses"] = float(math.isfinite(told["k_star"])) if told["k_star"] > 0 else math.nan
     return told
 
 

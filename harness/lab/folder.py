@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import json
 import os
@@ -75,9 +76,13 @@ class StudyFolder:
                 raise BadArgument(f"{self.path} holds other things; give a folder of its own.")
             return
         try:
-            self.history = list(found["history"])
+            if found["format"] != _FORMAT:
+                raise BadArgument(f"expected format {_FORMAT}, got {found['format']!r:.40}.")
+            self.history = _history(found["history"])
             self.config = from_dict(found["config"])
-        except (KeyError, TypeError, BadArgument) as error:
+        except KeyError as error:
+            raise RunDamaged(f"{self.path / _STUDY}: expected {error}, found none.") from None
+        except (TypeError, BadArgument) as error:
             raise RunDamaged(f"{self.path / _STUDY}: {error}") from None
         if config is not None and config.to_dict() != self.config.to_dict():
             told = {"config": found["config"]}, {"config": config.to_dict()}
@@ -107,6 +112,9 @@ class StudyFolder:
             os.close(self._fd)
             raise RunError(f"{self.path}: another study is writing to this folder.") from None
         for left in self.path.glob("seed-*/.*.part"):
+            # Gone at once for a worker that outlived its study and may be writing there.
+            with contextlib.suppress(OSError):
+                left = left.rename(left.with_name(f"{left.name}.{os.getpid()}.part"))
             shutil.rmtree(left, ignore_errors=True)
         return self
 
@@ -152,9 +160,24 @@ class StudyFolder:
         arms: set[str] = set()
         seeds: set[int] = set()
         for entry in self.history:
-            arms.update(entry.get("arms", ()))
-            seeds.update(entry.get("seeds", ()))
+            arms.update(entry["arms"])
+            seeds.update(entry["seeds"])
         return arms, seeds
+
+
+def _history(told: Any) -> list[dict[str, Any]]:
+    """Return the calls that a study tells of.
+
+    Raises:
+        BadArgument: they are none.
+    """
+    kinds = {"arms": str, "seeds": int}
+    for entry in told if isinstance(told, list) else [told]:
+        for key, kind in kinds.items():
+            named = entry.get(key) if isinstance(entry, dict) else None
+            if not isinstance(named, list) or not all(type(one) is kind for one in named):
+                raise BadArgument(f"expected a history of calls with {key}, got {entry!r:.60}.")
+    return list(told)
 
 
 def read_json(path: Path) -> dict[str, Any]:

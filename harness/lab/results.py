@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from agentenvs.harness.lab.measuring import SETS, checkpoint_file, probe_file
 from agentenvs.harness.lab.records import run_folder
 from agentenvs.harness.outcomes import Outcomes
 from agentenvs.harness.tax import Counts
+from agentenvs.toollab.design import Design
+from agentenvs.toollab.tasks import task_ids
 
 __all__ = ["Result", "Results", "read_results"]
 
@@ -79,40 +82,84 @@ def read_results(folder: StudyFolder) -> Results:
     """Read every finished job of a study.
 
     Raises:
-        RunDamaged: a file is missing or is not what it should be.
+        RunDamaged: a file is missing or is not what it should be; names it.
     """
-    from agentenvs.toollab.design import Design
-
     config, path = folder.config, folder.path
-    found = {}
-    for arm, seed in folder.finished():
-        job = folder.job(arm, seed)
-        told = read_json(job / "job.json")
-        if told.get("lab") != config.digest:
-            raise RunDamaged(f"{job}: expected a job of {config.digest}, got {told.get('lab')!r}.")
-        found[arm, seed] = _read(config, arm, seed, job, told)
+    names = {tasks: task_ids(tasks, config.world) for tasks in SETS}
+    found = {
+        (arm, seed): _read(config, arm, seed, folder.job(arm, seed), names)
+        for arm, seed in folder.finished()
+    }
+    if not found:
+        raise RunDamaged(f"{path}: no job of this study is finished.")
     arms, seeds = folder.asked()
     ordered = tuple(one.name for one in config.arms if one.name in arms)
     design = Design.of(config.world)
-    if not found:
-        raise RunDamaged(f"{path}: no job of this study is finished.")
     exception = design.is_exception(design.train)
     return Results(config, found, (ordered, tuple(sorted(seeds))), exception)
 
 
-def _read(config: LabConfig, arm: str, seed: int, job: Path, told: dict[str, Any]) -> Result:
+def _read(
+    config: LabConfig, arm: str, seed: int, job: Path, names: Mapping[str, list[str]]
+) -> Result:
+    told = _job(job, {"lab": config.digest, "arm": arm, "seed": seed})
+    look, probe, train = config.evaluation, config.probe, names[SETS[0]]
     played = {
-        (tasks, heat): Outcomes.load(run_folder(job, tasks, heat)).counts()
-        for heat in config.evaluation.temperatures
+        (tasks, heat): _counts(run_folder(job, tasks, heat), names[tasks], look.n)
+        for heat in look.temperatures
         for tasks in SETS
     }
-    probe = {
-        heat: Outcomes.load(probe_file(job, heat)).counts() for heat in config.probe.temperatures
+    heated = {heat: _counts(probe_file(job, heat), train, probe.n) for heat in probe.temperatures}
+    along = {
+        step: _counts(checkpoint_file(job, step), train, look.checkpoint_n)
+        for step in range(look.checkpoint_every, told["steps"], look.checkpoint_every)
+        if config.arm(arm).start is not None
     }
-    steps = _steps(job.glob("checkpoints/step-*.jsonl"))
-    along = {step: Outcomes.load(checkpoint_file(job, step)).counts() for step in steps}
-    return Result(arm, seed, played, probe, along, told)
+    return Result(arm, seed, played, heated, along, told)
 
 
-def _steps(files: Iterable[Path]) -> list[int]:
-    return sorted(int(file.stem.removeprefix("step-")) for file in files)
+def _job(job: Path, expected: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a job says of itself, every part that is read here being of the right kind."""
+    path = job / "job.json"
+    told = read_json(path)
+    for key, value in expected.items():
+        if told.get(key) != value:
+            raise RunDamaged(
+                f"{path}: expected {key!r} to be {value!r}, got {told.get(key)!r:.60}."
+            )
+    for key in ("rollouts", "steps"):
+        if type(told.get(key)) is not int or told[key] < 0:
+            raise RunDamaged(f"{path}: expected {key!r} to count, got {told.get(key)!r:.60}.")
+    spent = told.get("cpu_s")
+    if not isinstance(spent, dict) or not all(map(_is_number, spent.values())):
+        raise RunDamaged(f"{path}: expected 'cpu_s' to hold seconds by name, got {spent!r:.60}.")
+    sampler = told.get("sampler")
+    if sampler and not (isinstance(sampler, dict) and isinstance(sampler.get("stats"), dict)):
+        raise RunDamaged(f"{path}: expected 'sampler' to hold its stats, got {sampler!r:.60}.")
+    return told
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float | int) and math.isfinite(value)
+
+
+def _counts(path: Path, names: list[str], n: int) -> Counts:
+    """Return a file's counts in the order of the tasks, n rollouts of each.
+
+    Everything beyond goes by place: which tasks are exceptions, and which bin a task is in.
+    """
+    outcomes = Outcomes.load(path)
+    found = dict.fromkeys(names, (0, 0))
+    if len(outcomes):
+        counts = outcomes.counts()
+        have = zip(counts.c.tolist(), counts.n.tolist(), strict=True)
+        found |= dict(zip(counts.task_ids, have, strict=True))
+    odd = [name for name, (_, rollouts) in found.items() if rollouts != n]
+    if odd or len(found) > len(names):
+        name = odd[0] if odd else list(found)[-1]
+        raise RunDamaged(
+            f"{path}: expected {n} rollouts of each of {len(names)} tasks and of no other, "
+            f"got {found[name][1]} of {name!r}" + (f" and {len(odd) - 1} more." if odd[1:] else ".")
+        )
+    c, rollouts = np.array([found[name] for name in names], dtype=np.int64).T
+    return Counts(names, c, rollouts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -84,9 +85,9 @@ def _k_star(arm: Mapping[str, Any], n: int) -> str:
     told = [f"> {n}" if math.isinf(value) else number(value, 0) for value in values]
     if len(told) <= 3:
         return ", ".join(told)
-    ranked = sorted(value for value in values if not math.isnan(value))
-    low, middle, high = ranked[0], ranked[len(ranked) // 2], ranked[-1]
-    ends = [f"> {n}" if math.isinf(value) else number(value, 0) for value in (low, middle, high)]
+    known = [value for value in values if not math.isnan(value)]
+    low, middle, high = min(known), statistics.median(known), max(known)
+    ends = [f"> {n}" if math.isinf(value) else f"{value:g}" for value in (low, middle, high)]
     return f"{ends[1]} [{ends[0]}, {ends[2]}]"
 
 

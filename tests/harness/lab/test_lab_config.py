@@ -114,7 +114,12 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         ({"probe__temperatures": [1.5]}, "hold the reference, 1"),
         ({"probe__bins": [0.5, 0.2]}, "rise within 0 and 1"),
         ({"probe__bins": []}, "one to five"),
+        ({"evaluation__temperatures": [1.0, 1.0000001]}, "different numbers"),
+        ({"probe__temperatures": [1.0, 1.5, 1.5000001]}, "different numbers"),
         ({"model": 3}, "`model`: expected"),
+        ({"arms": 5}, "`arms`: expected a list, got 5"),
+        ({"arms": None}, "`arms`: expected a list, got None"),
+        ({"arms": ["grpo"]}, r"`arms\[0\]` to be an object"),
     ],
 )
 def test_settings_that_cannot_be_run_are_refused(change: dict[str, Any], message: str) -> None:

@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,6 +57,23 @@ def test_a_damaged_study_is_told(tmp_path: Path, text: str) -> None:
     (tmp_path / "study.json").write_text(text)
     with pytest.raises(RunDamaged, match=r"study\.json"):
         StudyFolder(tmp_path, bundled())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": 2}, "expected format 1, got 2"),
+        ({"history": None}, "a history of calls with arms, got None"),
+        ({"history": ["x"]}, "a history of calls with arms, got 'x'"),
+        ({"history": [{"arms": ["base"], "seeds": ["0"]}]}, "a history of calls with seeds"),
+    ],
+)
+def test_a_study_of_another_form_is_told(tmp_path: Path, change: Any, message: str) -> None:
+    begun(tmp_path)
+    told = read_json(tmp_path / "study.json")
+    write_json(tmp_path / "study.json", told | change)
+    with pytest.raises(RunDamaged, match=message):
+        StudyFolder(tmp_path)
 
 
 def test_two_writers_at_once_are_refused(tmp_path: Path) -> None:

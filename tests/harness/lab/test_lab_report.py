@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib
 import json
 import re
 from html.parser import HTMLParser
@@ -14,16 +13,8 @@ from agentenvs.harness.cli import main
 from agentenvs.harness.lab.config import bundled
 from agentenvs.harness.lab.folder import StudyFolder
 
-HERE = Path(__file__).parent
 ARMS = ["base", "grpo", "grpo-ptgs"]
 FIGURES = ("curves", "frontier", "heat", "tax")
-
-
-@pytest.fixture(scope="module")
-def studies() -> ModuleType:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(HERE))
-        return importlib.import_module("lab_studies")
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +180,22 @@ def test_a_missing_package_names_the_extra(
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(["lab", "--out", str(tmp_path / "s")]) == 1
     assert "agentenvs[lab]" in capsys.readouterr().err
+
+
+def test_a_folder_that_another_study_writes_is_left_alone(
+    studies: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("agentenvs.harness.lab.command._need", lambda *_: None)
+    path = tmp_path / "s"
+    with studies.make(path, studies.small(), ["base", "grpo"], [0]):
+        assert main(["lab", "--out", str(path), "--smoke"]) == 1
+    out, told = capsys.readouterr()
+    assert out == ""
+    assert "another study is writing" in told
+    assert not (path / "index.html").exists()
 
 
 def test_other_settings_in_the_same_folder_are_refused(

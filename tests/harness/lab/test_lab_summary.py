@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import importlib
 import math
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,25 +12,17 @@ import pytest
 from agentenvs.errors import RunDamaged
 from agentenvs.harness.lab.config import bundled
 from agentenvs.harness.lab.effects import measures
-from agentenvs.harness.lab.folder import StudyFolder, write_json
+from agentenvs.harness.lab.folder import StudyFolder, read_json, write_json
 from agentenvs.harness.lab.heat import heat_bins, heat_curve
 from agentenvs.harness.lab.matched import Point, at_pass_1, matched, path
 from agentenvs.harness.lab.results import Results, read_results
 from agentenvs.harness.lab.student import over_seeds
 from agentenvs.harness.lab.summary import summarise
-from agentenvs.harness.lab.tables import number, tables
-from agentenvs.harness.lab.words import words
+from agentenvs.harness.lab.tables import _k_star, number, tables
+from agentenvs.harness.lab.words import _verdict, words
 from agentenvs.harness.tax import curve, partition, sharpening_tax
 
-HERE = Path(__file__).parent
 ARMS = ["base", "instruct", "grpo", "grpo-ptgs", "opd", "instruct-grpo"]
-
-
-@pytest.fixture(scope="module")
-def studies() -> ModuleType:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(HERE))
-        return importlib.import_module("lab_studies")
 
 
 @pytest.fixture(scope="module")
@@ -232,3 +224,124 @@ def test_a_job_of_another_study_is_told(studies: ModuleType, tmp_path: Path) -> 
     write_json(folder.job("base", 0) / "job.json", {"lab": "other"})
     with pytest.raises(RunDamaged, match="got 'other'"):
         read_results(folder)
+
+
+@pytest.fixture
+def copy(one: Results, studies: ModuleType, tmp_path: Path) -> StudyFolder:
+    return studies.make(tmp_path / "s", studies.small(), ["base", "grpo"], [0])
+
+
+RUN = "runs/train-T1/outcomes.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "message"),
+    [
+        (RUN, lambda rows: rows[1:], "16 rollouts of each of 200 tasks and of no other, got 0 of"),
+        (RUN, lambda rows: [], "got 0 of '0/order/lamp/.*' and 199 more"),
+        (RUN, lambda rows: [*rows, rows[0].replace("0/", "1/")], "no other, got 16 of '1/order"),
+        (RUN, lambda rows: [*rows[:-1], rows[-1][:50]], "got 0 of"),
+        ("probe/T1.jsonl", lambda rows: rows[:-1], "expected 8 rollouts of each of 200 tasks"),
+        (
+            "probe/T1.5.jsonl",
+            lambda rows: [re.sub('"n": ?8', '"n": 9', row) for row in rows],
+            "expected 8 .* got 9 of .* and 199 more",
+        ),
+        ("checkpoints/step-0003.jsonl", lambda rows: rows[:7], "got 0 of .* and 192 more"),
+        ("checkpoints/step-0003.jsonl", None, "No such file"),
+    ],
+)
+def test_counts_that_are_not_whole_are_named(
+    copy: StudyFolder, file: str, change: Any, message: str
+) -> None:
+    place = copy.job("grpo", 0) / file
+    rows = place.read_text().splitlines()
+    if change is None:
+        place.unlink()
+    else:
+        place.write_text("".join(row + "\n" for row in change(rows)))
+    with pytest.raises(RunDamaged, match=f"{place.parent.name}.*{message}"):
+        read_results(copy)
+
+
+def test_the_order_of_rows_does_not_matter(copy: StudyFolder) -> None:
+    before = summarise(read_results(copy))
+    for file in copy.job("grpo", 0).glob("*/**/*.jsonl"):
+        file.write_text("".join(row + "\n" for row in file.read_text().splitlines()[::-1]))
+    for file in copy.job("grpo", 0).glob("runs/*/run.json"):
+        told = read_json(file)
+        write_json(file, told | {"task_ids": told["task_ids"][::-1]})
+    np.testing.assert_equal(summarise(read_results(copy)), before)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"arm": "ppo"}, "'arm' to be 'grpo', got 'ppo'"),
+        ({"seed": 1}, "'seed' to be 0, got 1"),
+        ({"rollouts": None}, "'rollouts' to count, got None"),
+        ({"steps": -1}, "'steps' to count, got -1"),
+        ({"cpu_s": {"training": "long"}}, "'cpu_s' to hold seconds"),
+        ({"sampler": {}}, None),
+        ({"sampler": {"stats": 3}}, "'sampler' to hold its stats"),
+    ],
+)
+def test_a_job_that_tells_nonsense_is_named(
+    copy: StudyFolder, change: dict[str, Any], message: str | None
+) -> None:
+    file = copy.job("grpo", 0) / "job.json"
+    write_json(file, read_json(file) | change)
+    if message is None:
+        read_results(copy)
+        return
+    with pytest.raises(RunDamaged, match=f"job.json: expected {message}"):
+        read_results(copy)
+
+
+def test_curves_that_do_not_cross_are_told_from_no_curves(three: Results) -> None:
+    for arm, seed in three.found:
+        told = measures(three, arm, seed)
+        if math.isnan(told["k_star"]):
+            assert math.isnan(told["crosses"])
+        else:
+            assert told["crosses"] == math.isfinite(told["k_star"])
+
+
+def test_k_star_over_many_seeds_is_a_median() -> None:
+    for values, expected in (
+        ([2.0, 4.0, 5.0, 9.0], "4.5 [2, 9]"),
+        ([2.0, 4.0, 5.0, math.inf, math.nan], "4.5 [2, > 16]"),
+        ([2.0, math.inf, math.inf, math.inf], "> 16 [2, > 16]"),
+    ):
+        arm = {"by_seed": {str(at): {"k_star": value} for at, value in enumerate(values)}}
+        assert _k_star(arm, 16) == expected
+
+
+def test_tested_differences_are_those_with_an_interval(three: Results, one: Results) -> None:
+    summary = summarise(three)
+    spreads = [
+        spread
+        for pair in summary["pairs"]
+        for spread in (
+            *pair["differences"].values(),
+            *(
+                (pair["at_equal_pass_1"] or {}).get(key, {"low": math.nan})
+                for key in ("pass_k", "tax")
+            ),
+        )
+    ]
+    count = sum(not math.isnan(spread["low"]) for spread in spreads)
+    assert f"{count} differences between arms are tested" in text(three)
+    assert "differences between arms are tested" not in text(one)
+
+
+def test_seeds_that_were_left_out_are_told(studies: ModuleType, tmp_path: Path) -> None:
+    results = read_results(studies.make(tmp_path / "s", studies.small(), ["base"], [0, 3]))
+    assert "Seeds that did not run: 1, 2 and all from 4." in text(results)
+
+
+def test_a_gain_over_few_tasks_needs_more_than_two_errors() -> None:
+    few = {"gain": 0.1, "se": 0.04, "tasks": 3}
+    assert _verdict([few]) == "not decided"
+    assert _verdict([few | {"tasks": 100}]) == "heating raises it"
+    assert _verdict([few | {"se": math.nan, "tasks": 1}]) == "too few tasks to say"
