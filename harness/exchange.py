@@ -9,10 +9,12 @@ from typing import Any, Literal, NamedTuple
 from agentenvs.core import Message, ToolCall
 from agentenvs.errors import BadArgument
 
-__all__ = ["Completion", "FinishReason", "Form", "Request", "Sampling", "Where"]
+__all__ = ["HOTTEST", "Completion", "FinishReason", "Form", "Request", "Sampling", "Where"]
 
 Form = Literal["chat", "completion"]
 FinishReason = Literal["stop", "length", "context", "tool_calls"]
+HOTTEST = 100.0
+"""The highest temperature there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,10 @@ class Sampling:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise BadArgument(f"Expected `{name}` to be a number, got {value!r}.")
-        if not 0.0 <= self.temperature <= 100.0:
-            raise BadArgument(f"Expected `temperature` within 0 to 100, got {self.temperature}.")
+        if not 0.0 <= self.temperature <= HOTTEST:
+            raise BadArgument(
+                f"Expected `temperature` within 0 to {HOTTEST:g}, got {self.temperature}."
+            )
         if not 0.0 < self.top_p <= 1.0:
             raise BadArgument(f"Expected `top_p` within (0, 1], got {self.top_p}.")
         if isinstance(self.max_tokens, bool) or not isinstance(self.max_tokens, int):

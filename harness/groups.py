@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.errors import BadArgument, RunDamaged, SettingsDiffer
-from agentenvs.harness.exchange import Sampling
+from agentenvs.harness.exchange import HOTTEST, Sampling
 from agentenvs.harness.folder import differences
 from agentenvs.harness.outcomes import Outcomes
 from agentenvs.harness.pool import Job
@@ -35,8 +36,9 @@ class Sampler(Protocol):
     gives every rollout of a group of n its own, shape (tasks, n), and takes the place of
     `temperatures`; `record(task_ids, outcomes)` takes bools of the same shape and takes the
     place of `update`; `describe()` gives the settings that a run records; `state_dict()` and
-    `load_state_dict(state)` bring a sampler back when a run fails. Those of
-    `agentenvs.harness.ptgs` have them all.
+    `load_state_dict(state)` bring a sampler back when a run fails, and `bookmark()`, which gives
+    a function that does it, takes the place of both. Those of `agentenvs.harness.ptgs` have them
+    all, and PTGS, which may keep a log, the last.
     """
 
     def temperatures(self, task_ids: Sequence[str], /) -> ArrayLike:
@@ -51,6 +53,8 @@ class Sampler(Protocol):
 
 
 S = TypeVar("S", bound=Sampler)
+# A number in a file must not ask for more than memory has.
+_MOST_ROLLOUTS = 10**9
 
 
 class Groups:
@@ -68,7 +72,8 @@ class Groups:
         size: rollouts a group.
 
     Raises:
-        BadArgument: `n` is no multiple of `group`, or there is a group without a sampler.
+        BadArgument: `n` is no multiple of `group`, there is a group without a sampler, or the
+            sampler is none.
     """
 
     def __init__(
@@ -79,6 +84,8 @@ class Groups:
         sampler: Sampler | None = None,
         group: int | None = None,
     ) -> None:
+        if sampler is not None:
+            _check_sampler(sampler)
         if group is not None and sampler is None:
             raise BadArgument(f"`group` is for a run with a sampler, got {group!r} without one.")
         self.size = n if group is None else group
@@ -112,7 +119,13 @@ class Groups:
                     f"Task {task!r}, rollout {rollout} is there but no part of the run."
                 )
             self.note(task, rollout, row["success"])
-            self._played[self._place[task], rollout] = row.get("temperature", np.nan)
+            try:
+                self._played[self._place[task], rollout] = row.get("temperature", np.nan)
+            except OverflowError:
+                raise RunDamaged(
+                    f"Task {task!r}, rollout {rollout}: expected a temperature, got a number "
+                    "beyond all bounds."
+                ) from None
 
     def note(self, task: str, rollout: int, success: bool) -> None:
         """Take in a rollout that has just ended."""
@@ -181,13 +194,20 @@ class Groups:
             return np.full(shape, self._sampling.temperature, dtype=np.float64)
         spread = getattr(self._sampler, "rollout_temperatures", None)
         if spread is not None:
-            drawn = np.asarray(spread(list(self._tasks), self.size), dtype=np.float64)
+            drawn = _numbers(spread(list(self._tasks), self.size))
             told = f"temperatures of shape {shape}"
         else:
-            drawn = np.asarray(self._sampler.temperatures(list(self._tasks)), dtype=np.float64)
+            drawn = _numbers(self._sampler.temperatures(list(self._tasks)))
             told = f"{shape[0]} temperatures"
         if drawn.shape != (shape if spread is not None else shape[:1]):
             raise BadArgument(f"Expected the sampler to give {told}, got shape {drawn.shape}.")
+        wrong = ~((drawn >= 0) & (drawn <= HOTTEST))
+        if wrong.any():
+            at = tuple(int(found[0]) for found in wrong.nonzero())
+            raise BadArgument(
+                f"Expected the sampler to give temperatures within 0 to {HOTTEST:g}, "
+                f"got {drawn[at]} for task {self._tasks[at[0]]!r}."
+            )
         return drawn if spread is not None else np.repeat(drawn[:, None], self.size, axis=1)
 
     def _compare(self, span: slice, temperatures: NDArray[np.float64]) -> None:
@@ -202,10 +222,57 @@ class Groups:
             )
 
 
+def _check_sampler(sampler: object) -> None:
+    """Check that something can be asked for temperatures and told outcomes.
+
+    Raises:
+        BadArgument: it cannot; says what it lacks.
+    """
+    pairs = (("rollout_temperatures", "temperatures"), ("record", "update"))
+    lacks = [
+        name
+        for more, name in pairs
+        if not callable(getattr(sampler, more, None)) and not callable(getattr(sampler, name, None))
+    ]
+    if isinstance(sampler, type) or lacks:
+        hint = "; `make_sampler` makes one from a spec" if isinstance(sampler, str) else ""
+        told = f"without `{lacks[0]}`" if lacks else "a class"
+        raise BadArgument(f"Expected a sampler, got {sampler!r:.60}, {told}{hint}.")
+
+
+def _numbers(given: Any) -> NDArray[np.float64]:
+    """Return what a sampler gave as an array.
+
+    Raises:
+        BadArgument: it holds something besides numbers.
+    """
+    try:
+        array = np.asarray(given)
+    except (TypeError, ValueError):
+        array = np.asarray(None)
+    if array.dtype.kind not in "iuf" or np.ma.is_masked(given):
+        told = f"{given!r:.60}"
+        raise BadArgument(f"Expected the sampler to give an array of temperatures, got {told}.")
+    return array.astype(np.float64)
+
+
 def describe_sampler(sampler: Sampler) -> dict[str, Any]:
-    """Return what a run records of a sampler."""
+    """Return what a run records of a sampler.
+
+    Raises:
+        BadArgument: it describes itself by something that JSON cannot hold.
+    """
     describe = getattr(sampler, "describe", None)
-    return {"name": type(sampler).__name__, **(describe() if callable(describe) else {})}
+    told = describe() if callable(describe) else {}
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(told, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise BadArgument(
+            f"Expected `describe` of the sampler to give what JSON can hold: {error}."
+        ) from None
+    if not isinstance(plain, dict):
+        raise BadArgument(f"Expected `describe` of the sampler to give a dict, got {told!r:.60}.")
+    return {"name": type(sampler).__name__, **plain}
 
 
 @contextlib.contextmanager
@@ -214,14 +281,19 @@ def unchanged_by_failure(sampler: Sampler | None) -> Iterator[None]:
 
     A sampler without `state_dict` and `load_state_dict` keeps what it was told.
     """
+    bookmark = getattr(sampler, "bookmark", None)
     save = getattr(sampler, "state_dict", None)
     load = getattr(sampler, "load_state_dict", None)
-    before = None if save is None or load is None else copy.deepcopy(save())
+    back: Callable[[], None] | None = None
+    if bookmark is not None:
+        back = bookmark()
+    elif save is not None and load is not None:
+        back = functools.partial(load, copy.deepcopy(save()))
     try:
         yield
     except BaseException:
-        if load is not None and before is not None:
-            load(before)
+        if back is not None:
+            back()
         raise
 
 
@@ -251,14 +323,13 @@ def replay_sampler(run: str | os.PathLike[str] | Outcomes, sampler: S) -> S:
     """
     outcomes = run if isinstance(run, Outcomes) else Outcomes.load(run)
     settings: Mapping[str, Any] = outcomes.settings
-    told, group, n = (settings.get(key) for key in ("sampler", "group", "n"))
-    if not told or not isinstance(group, int) or not isinstance(n, int):
+    told = settings.get("sampler")
+    if not told:
         raise BadArgument("Expected a run that was made with a sampler; this one was not.")
-    own = json.loads(json.dumps(describe_sampler(sampler)))
-    lines = differences({"sampler": json.loads(json.dumps(told))}, {"sampler": own})
+    lines = differences({"sampler": told}, {"sampler": describe_sampler(sampler)})
     if lines:
         raise SettingsDiffer("The run was made with another sampler:\n  " + "\n  ".join(lines))
-    groups = Groups(settings.get("task_ids") or outcomes.task_ids, n, Sampling(), sampler, group)
+    groups = Groups(*_planned(settings, outcomes), Sampling(), sampler, settings["group"])
     groups.take(outcomes)
     complete, begun = groups.progress()
     with unchanged_by_failure(sampler):
@@ -267,3 +338,31 @@ def replay_sampler(run: str | os.PathLike[str] | Outcomes, sampler: S) -> S:
             if number < complete:
                 groups.end(number)
     return sampler
+
+
+def _planned(settings: Mapping[str, Any], outcomes: Outcomes) -> tuple[Sequence[str], int]:
+    """Return the tasks of a run and how many rollouts each was to have.
+
+    Raises:
+        RunDamaged: its settings do not say.
+    """
+    tasks = settings.get("task_ids") or outcomes.task_ids
+    if (
+        not isinstance(tasks, list | tuple)
+        or not all(isinstance(task, str) for task in tasks)
+        or len(set(tasks)) < len(tasks)
+    ):
+        told = f"{tasks!r:.60}"
+        raise RunDamaged(f"Expected `task_ids` in run.json to list different tasks, got {told}.")
+    n, group = settings.get("n"), settings.get("group")
+    if type(n) is not int or type(group) is not int or not 0 < group <= n or n % group:
+        raise RunDamaged(
+            "Expected `n` in run.json to be a multiple of `group`, "
+            f"got n={n!r:.60} and group={group!r:.60}."
+        )
+    if n * len(tasks) > _MOST_ROLLOUTS:
+        raise RunDamaged(
+            f"Expected at most {_MOST_ROLLOUTS} rollouts in run.json, got n={n} for each of "
+            f"{len(tasks)} tasks."
+        )
+    return tasks, n

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -260,6 +260,16 @@ class PTGS:
         check_header(state, "PTGS", self.describe())
         self._memory = _loaded(self.settings, state)
         self._log = []
+
+    def bookmark(self) -> Callable[[], None]:
+        """Return a function that brings everything back to where it is now, `events` too."""
+        state, log = self.state_dict(), list(self._log)
+
+        def back() -> None:
+            self.load_state_dict(state)
+            self._log = list(log)
+
+        return back
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to one .npz file, whole or not at all.

@@ -21,6 +21,7 @@ from agentenvs.errors import BadArgument, PolicyError, RunDamaged, SettingsDiffe
 from agentenvs.harness import Outcomes, replay_sampler, run
 from agentenvs.harness.exchange import Sampling
 from agentenvs.harness.groups import Groups, unchanged_by_failure
+from agentenvs.harness.ptgs import PTGS
 
 
 def bare(outcomes: Any) -> list[dict[str, Any]]:
@@ -203,17 +204,83 @@ def test_groups_that_do_not_fit_are_refused(
     ("temperatures", "told"),
     [
         ([1.0], r"12 temperatures, got shape \(1,\)"),
-        ([1.0] * 11 + [float("nan")], "within 0 to 100, got nan"),
-        ([1.0] * 11 + [-1.0], "within 0 to 100, got -1.0"),
+        ([1.0] * 11 + [float("nan")], "within 0 to 100, got nan for task 'ledger_11'"),
+        ([-1.0] + [1.0] * 11, "within 0 to 100, got -1.0 for task 'ledger_0'"),
+        ([1.0] * 11 + [101.0], "within 0 to 100, got 101.0 for task 'ledger_11'"),
+        (["hot"] * 12, r"an array of temperatures, got \['hot'"),
+        ([1.0, [1.0, 2.0]], r"an array of temperatures, got \[1.0, \[1.0, 2.0\]\]"),
+        (None, "an array of temperatures, got None"),
+        (1.0, r"12 temperatures, got shape \(\)"),
     ],
 )
 def test_temperatures_that_are_none_are_refused(
-    ledger: ModuleType, sampling: ModuleType, temperatures: list[float], told: str
+    ledger: ModuleType, sampling: ModuleType, temperatures: Any, told: str
 ) -> None:
     sampler = sampling.Plain()
     sampler.temperatures = lambda _: temperatures
     with pytest.raises(BadArgument, match=told):
         run(ledger.ID, sampling.Warm(ledger.gold), sampler=sampler)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "told"),
+    [
+        ("ptgs", "a sampler, got 'ptgs', without `temperatures`; `make_sampler` makes one"),
+        (3, "a sampler, got 3, without `temperatures`"),
+        (PTGS, "a sampler, got <class '.*PTGS'>, a class"),
+    ],
+)
+def test_what_is_no_sampler_is_refused(ledger: ModuleType, sampler: Any, told: str) -> None:
+    with pytest.raises(BadArgument, match=told):
+        run(ledger.ID, "random", sampler=sampler)
+
+
+@pytest.mark.parametrize(
+    ("described", "told"),
+    [({"x": object()}, "what JSON can hold: Object of type"), ([1], r"to give a dict, got \[1\]")],
+)
+def test_a_sampler_describes_itself_in_json(
+    ledger: ModuleType, sampling: ModuleType, described: Any, told: str
+) -> None:
+    sampler = sampling.Learner()
+    sampler.describe = lambda: described
+    with pytest.raises(BadArgument, match=told):
+        run(ledger.ID, sampling.Warm(ledger.gold), sampler=sampler)
+
+
+def test_a_sampler_that_fails_at_learning_is_brought_back_and_the_run_goes_on(
+    ledger: ModuleType, sampling: ModuleType, tmp_path: Path
+) -> None:
+    class Moody(PTGS):
+        well = False
+
+        def record(self, ids: Any, outcomes: Any, *, step: int | None = None) -> None:
+            if self.step == 1 and not self.well:
+                raise ZeroDivisionError
+            super().record(ids, outcomes, step=step)
+
+    policy, sampler = sampling.Warm(ledger.gold), Moody()
+    arguments: dict[str, Any] = {"n": 6, "group": 2, "sampler": sampler}
+    with pytest.raises(ZeroDivisionError):
+        run(ledger.ID, policy, out=tmp_path, **arguments)
+    assert (sampler.step, len(Outcomes.load(tmp_path))) == (0, 48)
+    sampler.well = True
+    went_on = run(ledger.ID, policy, out=tmp_path, **arguments)
+    undisturbed = run(ledger.ID, policy, n=6, group=2, sampler=PTGS())
+    assert bare(went_on) == bare(undisturbed)
+
+
+def test_a_failed_run_keeps_the_log_of_what_went_before(
+    ledger: ModuleType, sampling: ModuleType
+) -> None:
+    sampler = PTGS(keep_events=True)
+    run(ledger.ID, sampling.Warm(ledger.gold), n=4, group=2, sampler=sampler)
+    before = list(sampler.events.rows())
+    assert len(before) == 24
+    with pytest.raises(PolicyError):
+        run(ledger.ID, sampling.Warm(ledger.gold, after=90), n=6, group=2, sampler=sampler)
+    assert list(sampler.events.rows()) == before
+    assert sampler.step == 2
 
 
 def test_rollout_temperatures_of_another_shape_are_refused(
@@ -262,6 +329,41 @@ def test_an_outcome_that_is_none_of_the_runs_is_damage(
     edit(tmp_path, lambda rows: [{**row, "rollout": row["rollout"] + 1} for row in rows])
     with pytest.raises(RunDamaged, match="rollout 2 is there but no part"):
         run(ledger.ID, sampling.Warm(ledger.gold), n=2, out=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"n": -2}, "multiple of `group`, got n=-2 and group=2"),
+        ({"n": 5}, "multiple of `group`, got n=5 and group=2"),
+        ({"n": "4"}, "got n='4' and group=2"),
+        ({"n": 10**30}, "at most 1000000000 rollouts in run.json, got n=10{30} for each of 12"),
+        ({"group": 0}, "got n=4 and group=0"),
+        ({"group": None}, "got n=4 and group=None"),
+        ({"task_ids": 5}, "to list different tasks, got 5"),
+        ({"task_ids": [["a"]]}, r"to list different tasks, got \[\['a'\]\]"),
+        ({"task_ids": ["a", "a"]}, r"to list different tasks, got \['a', 'a'\]"),
+        ({"task_ids": ["ledger_0"]}, "'ledger_1', rollout 0 is there but no part of the run"),
+    ],
+)
+def test_settings_that_were_changed_by_hand_are_damage(
+    ledger: ModuleType, sampling: ModuleType, tmp_path: Path, change: dict[str, Any], told: str
+) -> None:
+    policy = sampling.Warm(ledger.gold)
+    run(ledger.ID, policy, n=4, group=2, sampler=sampling.Learner(), out=tmp_path)
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(RunDamaged, match=told):
+        replay_sampler(tmp_path, sampling.Learner())
+
+
+def test_a_temperature_beyond_all_bounds_is_damage(
+    ledger: ModuleType, sampling: ModuleType, tmp_path: Path
+) -> None:
+    run(ledger.ID, sampling.Warm(ledger.gold), n=2, sampler=sampling.Learner(), out=tmp_path)
+    edit(tmp_path, lambda rows: [row | {"temperature": 10**400} for row in rows])
+    with pytest.raises(RunDamaged, match="expected a temperature, got a number beyond"):
+        replay_sampler(tmp_path, sampling.Learner())
 
 
 def test_a_temperature_that_was_changed_by_hand_is_found(
