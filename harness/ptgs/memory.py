@@ -173,6 +173,7 @@ class Memory:
             )
         self.tally.load(arrays)
         self.contrast.load(arrays)
+        self.slots = Slots()
         self.slots.restore(kind, size, ids)
         self.step = step
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -61,8 +62,7 @@ class Read:
         if self.kind == "str":
             if len(set(self.strings)) == len(self.strings):
                 return
-            seen: set[str] = set()
-            twice: object = next(x for x in self.strings if x in seen or seen.add(x))  # type: ignore[func-returns-value]
+            twice: object = Counter(self.strings).most_common(1)[0][0]
         else:
             numbers = self.numbers
             if (numbers[1:] > numbers[:-1]).all():
@@ -128,8 +128,7 @@ class Slots:
         return found
 
     def restore(self, kind: str | None, size: int, ids: Iterable[str]) -> None:
-        """Take over what another `Slots` held."""
-        self.__init__()  # type: ignore[misc]
+        """Take over what another `Slots` held; this one has to be empty."""
         if kind == "str":
             self.find(Read(list(ids)), add=True)
         self.kind, self._size = kind, size
