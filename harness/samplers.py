@@ -46,7 +46,7 @@ def make_sampler(spec: str, *, seed: int = 0) -> Sampler:
 
     Args:
         spec: a name from `SAMPLERS` with settings of its class.
-        seed: of its draws, where it has a seed and the spec does not say.
+        seed: of its draws, where it has a seed and the spec does not say; any integer.
 
     Raises:
         UnknownName: there is no such sampler.
@@ -76,7 +76,7 @@ def make_sampler(spec: str, *, seed: int = 0) -> Sampler:
         if parameter.default is parameter.empty and key not in settings:
             raise BadArgument(f"The sampler {name!r} needs `{key}`, as in {text!r}.")
     if "seed" in takes:
-        settings.setdefault("seed", seed)
+        settings.setdefault("seed", seed % 2**64)
     sampler: Sampler = made(**settings)
     return sampler if own is made else own(sampler)
 

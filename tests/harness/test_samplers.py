@@ -34,6 +34,8 @@ def test_ramps_and_gates_have_a_form_of_their_own() -> None:
 def test_the_seed_is_that_of_the_spec_before_that_of_the_run() -> None:
     assert make_sampler("ptgs", seed=4).describe()["seed"] == 4
     assert make_sampler("ptgs:seed=7", seed=4).describe()["seed"] == 7
+    # A run takes any integer.
+    assert make_sampler("ptgs", seed=-1).describe()["seed"] == 2**64 - 1
 
 
 @pytest.mark.parametrize(("text", "tau"), [("2", 2), ("2.", 2), ("1.5", 1.5), (".2e1", 2)])
