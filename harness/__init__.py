@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agentenvs.harness.episode import Episode, Step, TokenTurn
     from agentenvs.harness.exchange import Completion, Request, Sampling, Where
-    from agentenvs.harness.groups import Sampler, replay_sampler
+    from agentenvs.harness.groups import Sampler
     from agentenvs.harness.outcomes import Outcomes, OutcomeWriter
     from agentenvs.harness.policies.base import Policy, make_policy
     from agentenvs.harness.progress import Progress
     from agentenvs.harness.prompts import Light, Plain, Prompt
     from agentenvs.harness.rollout import run, run_async
+    from agentenvs.harness.sampler_replay import replay_sampler
     from agentenvs.harness.samplers import make_sampler
     from agentenvs.harness.transcripts import conversation, read_transcripts
 
@@ -48,12 +49,13 @@ __all__ = [
 _MODULES = {
     "episode": ("Episode", "Step", "TokenTurn"),
     "exchange": ("Completion", "Request", "Sampling", "Where"),
-    "groups": ("Sampler", "replay_sampler"),
+    "groups": ("Sampler",),
     "outcomes": ("OutcomeWriter", "Outcomes"),
     "policies.base": ("Policy", "make_policy"),
     "progress": ("Progress",),
     "prompts": ("Light", "Plain", "Prompt"),
     "rollout": ("run", "run_async"),
+    "sampler_replay": ("replay_sampler",),
     "samplers": ("make_sampler",),
     "transcripts": ("conversation", "read_transcripts"),
 }
