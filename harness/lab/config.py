@@ -20,6 +20,7 @@ from typing import Any
 from agentenvs.errors import BadArgument, did_you_mean
 from agentenvs.harness.lab import arms as arms_
 from agentenvs.harness.lab.arms import Arm
+from agentenvs.toollab.design import check_world
 
 __all__ = ["Evaluation", "LabConfig", "Probe", "bundled", "read"]
 
@@ -203,7 +204,7 @@ def from_dict(plain: Mapping[str, Any]) -> LabConfig:
             ),
         },
     )
-    _at_least(0, world=made.world)
+    check_world(made.world)
     made.evaluation.check()
     made.probe.check(made.reference)
     arms_.check(made.arms)
@@ -285,7 +286,8 @@ def _value(where: str, kind: str, value: Any) -> Any:
     if kind in _PLAIN:
         types = _PLAIN[kind]
         if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-            raise BadArgument(f"{where}: expected {kind}, got {value!r:.40}.")
+            said = kind.replace("Mapping[str, Any]", "object").replace("None", "null")
+            raise BadArgument(f"{where}: expected {said}, got {value!r:.40}.")
         return value * 1.0 if isinstance(value, int) and kind == "float" else value
     return value
 

@@ -57,12 +57,16 @@ def run_study(
         JobsFailed: jobs failed, all others being done.
         RunError: another process writes there.
         UnknownName: there is no such arm.
-        BadArgument: an argument out of range.
+        BadArgument: an argument out of range, or settings that a trainer does not take.
     """
     names = with_needs(config.arms, config.core if arms is None else arms)
     listed = _seeds(seeds)
     if type(jobs) is not int or jobs < 1:
         raise BadArgument(f"Expected `jobs` of at least 1, got {jobs!r}.")
+    if doing is None:
+        from agentenvs.harness.lab.training import check
+
+        check(config, names)
     folder = StudyFolder(out, config)
     failed: list[str] = []
     with folder:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentenvs.errors import BadArgument
@@ -15,10 +16,12 @@ from agentenvs.toollab.demos import Quality
 from agentenvs.toollab.design import Design
 
 if TYPE_CHECKING:
+    from agentenvs.harness.lab.imitation import ImitationConfig
     from agentenvs.harness.lab.model import TinyLM
+    from agentenvs.harness.lab.policy_gradient import PGConfig
     from agentenvs.harness.lab.world import TensorWorld
 
-__all__ = ["Trained", "make_sampler", "train"]
+__all__ = ["Trained", "check", "make_sampler", "train"]
 
 OnStep = Callable[[int, int, "TinyLM | None"], None]
 _SAMPLERS = ("Fixed", "HeatMatched", "PTGS", "Spread")
@@ -38,6 +41,29 @@ class Trained(NamedTuple):
     history: list[dict[str, float]]
     rollouts: int
     recorder: Recorder | None
+
+
+def check(config: LabConfig, names: Iterable[str]) -> None:
+    """Refuse options that an arm's trainer would not take, before anything is trained.
+
+    Args:
+        config: the settings.
+        names: the arms that are to be trained.
+
+    Raises:
+        BadArgument: says which arm, what was expected and what is there.
+    """
+    for name in names:
+        arm = config.arm(name)
+        try:
+            if arm.how == "pretrain":
+                _pretraining(config, arm, 0)
+            elif arm.how == "gradient":
+                make_sampler(arm.sampler, 0, _gradients(config, arm).steps)
+            else:
+                _imitation(config, arm)
+        except BadArgument as error:
+            raise BadArgument(f"Arm {name}: {error}") from None
 
 
 def train(
@@ -96,9 +122,9 @@ def make_sampler(plain: Mapping[str, Any] | None, seed: int, steps: int = 200) -
     kind = told.pop("kind", None)
     if kind not in _SAMPLERS:
         raise BadArgument(f"Expected a sampler of {', '.join(_SAMPLERS)}, got {kind!r}.")
-    if isinstance(told.get("target"), Mapping):
-        told["target"] = Ramp(**{"total": steps, **told["target"]})
     try:
+        if isinstance(told.get("target"), Mapping):
+            told["target"] = Ramp(**{"total": steps, **told["target"]})
         if kind == "Fixed":
             return Fixed(**told)
         if kind == "Spread":
@@ -119,24 +145,64 @@ def _options(kind: Any, *layers: Mapping[str, Any]) -> Any:
         raise BadArgument(f"{kind.__name__}: {error}.") from None
 
 
-def _pretrain(config: LabConfig, arm: Arm, design: Design, seed: int, on_step: OnStep) -> Trained:
+def _gradients(config: LabConfig, arm: Arm) -> PGConfig:
+    from agentenvs.harness.lab.policy_gradient import PGConfig
+
+    how: PGConfig = _options(PGConfig, config.gradient, arm.options)
+    return how
+
+
+def _imitation(config: LabConfig, arm: Arm) -> tuple[ImitationConfig, list[tuple[float, Quality]]]:
+    """Return an arm's settings, and the mixture of demonstrators where it has one."""
+    from agentenvs.harness.lab.imitation import ImitationConfig
+
+    options = dict(arm.options)
+    parts = options.pop("demonstrators", None) or []
+    how: ImitationConfig = _options(ImitationConfig, config.imitation, options)
+    listed = parts if isinstance(parts, list | tuple) else [parts]
+    for part in listed:
+        if not isinstance(part, list | tuple) or [isinstance(x, dict) for x in part] != [
+            False,
+            True,
+        ]:
+            raise BadArgument(
+                f"Expected `demonstrators` as [share, quality] pairs, got {part!r:.60}."
+            )
+    return how, [(share, _options(Quality, quality)) for share, quality in listed]
+
+
+def _pretraining(config: LabConfig, arm: Arm, seed: int) -> tuple[TinyLM, dict[str, Any]]:
+    """Return a fresh model, and how it is to be trained."""
     from agentenvs.harness.lab.model import TinyLM
     from agentenvs.harness.lab.pretrain import pretrain
 
     told = {"steps": 1000, **config.pretraining, **arm.options}
     if isinstance(told.get("quality"), Mapping):
-        told["quality"] = Quality(**told["quality"])
+        told["quality"] = _options(Quality, told["quality"])
+    taken = inspect.signature(pretrain).parameters
+    odd = [key for key in told if key not in taken or key in ("design", "seed", "model", "on_step")]
+    if odd:
+        raise BadArgument(f"pretrain: there is no setting {odd[0]!r}.")
+    for key in ("steps", "batch"):
+        if type(told.get(key, 1)) is not int or told.get(key, 1) < 1:
+            raise BadArgument(f"Expected `{key}` to be an int of at least 1, got {told[key]!r}.")
+    try:
+        return TinyLM.fresh(derive(seed, "weights"), **config.model), told
+    except TypeError as error:
+        raise BadArgument(f"model: {error}.") from None
+
+
+def _pretrain(config: LabConfig, arm: Arm, design: Design, seed: int, on_step: OnStep) -> Trained:
+    from agentenvs.harness.lab.pretrain import pretrain
+
+    fresh, told = _pretraining(config, arm, seed)
     history: list[dict[str, float]] = []
-    fresh = TinyLM.fresh(derive(seed, "weights"), **config.model)
 
     def keep(step: int, loss: float) -> None:
         history.append({"step": step, "loss": loss})
         on_step(step, int(told["steps"]), None)
 
-    try:
-        model = pretrain(design, seed, **told, model=fresh, on_step=keep)
-    except TypeError as error:
-        raise BadArgument(f"pretrain: {error}.") from None
+    model = pretrain(design, seed, **told, model=fresh, on_step=keep)
     return Trained(model, history, 0, None)
 
 
@@ -149,9 +215,9 @@ def _gradient(
     seed: int,
     on_step: OnStep,
 ) -> Trained:
-    from agentenvs.harness.lab.policy_gradient import PGConfig, train
+    from agentenvs.harness.lab.policy_gradient import train
 
-    how = _options(PGConfig, config.gradient, arm.options)
+    how = _gradients(config, arm)
     recorder = Recorder(make_sampler(arm.sampler, derive(seed, "sampler"), how.steps))
     model, history = train(
         start,
@@ -177,9 +243,7 @@ def _imitate(
 ) -> Trained:
     from agentenvs.harness.lab import examples, imitation
 
-    options = dict(arm.options)
-    parts = options.pop("demonstrators", None)
-    how = _options(imitation.ImitationConfig, config.imitation, options)
+    how, mixture = _imitation(config, arm)
     rest: dict[str, Any] = {
         "on_step": lambda step, model, _: on_step(step, how.steps, model),
     }
@@ -200,7 +264,6 @@ def _imitate(
         played = each * len(design.train)
         history[0].update(rollouts=played, success=success, kept=len(kept.ids))
     else:
-        mixture = [(share, Quality(**quality)) for share, quality in parts or []]
         made = examples.mixed_demonstrations(design, how.steps * how.batch, seed, *mixture)
         model, history = imitation.sft(start, made, how, seed, **rest)
     return Trained(model, history, int(sum(row.get("rollouts", 0) for row in history)), None)

@@ -100,7 +100,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"world": -1}, "`world` of at least 0"),
+        ({"world": -1}, "`world` to be an int >= 0"),
         ({"world": True}, "`world`: expected int"),
         ({"evaluation__n": 1}, "at least 2"),
         ({"evaluation__budgets": [8, 64]}, "rise from at least 2 to n = 128"),
@@ -116,7 +116,8 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         ({"probe__bins": []}, "one to five"),
         ({"evaluation__temperatures": [1.0, 1.0000001]}, "different numbers"),
         ({"probe__temperatures": [1.0, 1.5, 1.5000001]}, "different numbers"),
-        ({"model": 3}, "`model`: expected"),
+        ({"model": 3}, "`model`: expected object, got 3"),
+        ({"world": 10**19}, "`world` to be below"),
         ({"arms": 5}, "`arms`: expected a list, got 5"),
         ({"arms": None}, "`arms`: expected a list, got None"),
         ({"arms": ["grpo"]}, r"`arms\[0\]` to be an object"),

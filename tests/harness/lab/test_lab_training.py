@@ -14,7 +14,8 @@ from agentenvs.harness.lab.folder import StudyFolder
 from agentenvs.harness.lab.jobs import plan
 from agentenvs.harness.lab.records import training_outcomes
 from agentenvs.harness.lab.results import read_results
-from agentenvs.harness.lab.training import make_sampler
+from agentenvs.harness.lab.study import run_study
+from agentenvs.harness.lab.training import check, make_sampler
 from agentenvs.harness.outcomes import Outcomes
 from agentenvs.harness.ptgs import PTGS
 from agentenvs.harness.ptgs.baselines import Fixed, HeatMatched, Spread
@@ -166,6 +167,47 @@ def test_the_same_job_gives_the_same_again(study: StudyFolder, tmp_path: Path) -
 
 
 @pytest.mark.hf
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gradient": {"steps": "many"}}, "Arm grpo: Expected `steps` to be an int"),
+        ({"gradient": {"warp": 9}}, "Arm grpo: .*'warp'"),
+        ({"imitation": {"lr": -1}}, "Arm instruct: Expected `lr`"),
+        ({"pretraining": {"warp": 9}}, "Arm base: pretrain: there is no setting 'warp'"),
+        ({"pretraining": {"seed": 9}}, "Arm base: pretrain: there is no setting 'seed'"),
+        ({"pretraining": {"steps": "many"}}, "Arm base: Expected `steps` to be an int"),
+        ({"pretraining": {"quality": {"careless": 2}}}, "Arm base: Expected `careless`"),
+        ({"model": {"layers": -1}}, "Arm base: .*layers"),
+        ({"model": {"width": "x"}}, "Arm base: .*width"),
+        ({"model": {"warp": 9}}, "Arm base: model: .*'warp'"),
+        ({"grpo": {"sampler": {"kind": "PTS"}}}, "Arm grpo: Expected a sampler of Fixed"),
+        ({"grpo": {"sampler": {"kind": "PTGS", "target": {"from": 1}}}}, "Arm grpo: Sampler PTGS"),
+        ({"instruct": {"options": {"demonstrators": 5}}}, "Arm instruct: Expected `demonstrators`"),
+        ({"instruct": {"options": {"demonstrators": [[1, {"x": 1}]]}}}, "Arm instruct: Quality"),
+    ],
+)
+def test_a_study_that_could_not_be_trained_is_not_begun(
+    torch: Any, tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    plain = tiny().to_dict()
+    for key, value in change.items():
+        under = next((arm for arm in plain["arms"] if arm["name"] == key), None)
+        if under is None:
+            plain[key] |= value
+        else:
+            under |= value
+    with pytest.raises(BadArgument, match=message):
+        run_study(tmp_path / "s", from_dict(plain), ARMS, quiet=True)
+    assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.hf
+def test_the_settings_of_the_study_can_be_trained(torch: Any) -> None:
+    for smoke in (False, True):
+        check(bundled(smoke), [arm.name for arm in bundled().arms])
+
+
+@pytest.mark.hf
 def test_options_that_a_trainer_does_not_take_are_told(torch: Any, tmp_path: Path) -> None:
     from agentenvs.harness.lab.training import train
     from agentenvs.harness.lab.world import TensorWorld
@@ -185,7 +227,6 @@ def test_training_on_outcomes_gains_the_first_try_and_loses_coverage(
     torch: Any, tmp_path: Path
 ) -> None:
     from agentenvs.harness.lab.effects import measures
-    from agentenvs.harness.lab.study import run_study
 
     found = read_results(run_study(tmp_path / "s", bundled(), ["grpo"], 1, quiet=True))
     before, after = (measures(found, arm, 0) for arm in ("base", "grpo"))
