@@ -12,6 +12,8 @@ __all__ = ["Progress", "Reporter", "reporter"]
 
 _BAR_PERIOD_S = 0.25
 _LINE_PERIOD_S = 10.0
+#: until so many rollouts of a call have ended, their rate says nothing of the others'
+_FEW = 16
 
 
 @dataclass(slots=True)
@@ -65,7 +67,8 @@ class Progress:
             parts.append(f"pass@1 {self.pass_at_1:.3f}")
         parts.append(f"{self.per_second:.1f}/s")
         if self.done < self.total:
-            parts.append(f"ETA {duration(self.eta_s)}")
+            few = self.done - self.resumed < min(_FEW, self.total - self.resumed)
+            parts.append(f"ETA {duration(float('inf') if few else self.eta_s)}")
         else:
             parts.append(f"took {duration(self.elapsed_s)}")
         return "  ".join(parts)

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import os
 import time
+import warnings
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
 
@@ -18,6 +19,7 @@ from agentenvs.harness.folder import Memory, RunFolder
 from agentenvs.harness.groups import Groups, Sampler, describe_sampler, unchanged_by_failure
 from agentenvs.harness.outcomes import Outcomes
 from agentenvs.harness.policies.base import Policy, make_policy
+from agentenvs.harness.policies.callable import CallablePolicy
 from agentenvs.harness.policies.user import make_user
 from agentenvs.harness.pool import Pool
 from agentenvs.harness.progress import Progress, reporter
@@ -158,6 +160,13 @@ async def run_async(
             "transcripts": transcripts,
         }
         if sampler is not None:
+            if isinstance(actor, CallablePolicy) and not actor.request:
+                warnings.warn(
+                    "The policy is a function of the conversation alone, so that the sampler's "
+                    "temperatures do not reach it. With policy_kwargs={'request': True} it gets "
+                    "the whole Request, with its `temperature`.",
+                    stacklevel=2,
+                )
             settings["sampling"]["temperature"] = None
             settings |= {"sampler": describe_sampler(sampler), "group": groups.size}
         if partner is not None:

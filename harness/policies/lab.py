@@ -6,9 +6,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from agentenvs.errors import UnknownName, did_you_mean
+from agentenvs.errors import PolicyError, UnknownName, did_you_mean
+from agentenvs.harness.exchange import Completion, Request
 from agentenvs.harness.policies.hf import HFPolicy
 from agentenvs.harness.policies.hf import from_spec as hf_from_spec
+from agentenvs.toollab.vocabulary import ID
 
 __all__ = ["MODELS", "folder", "from_spec"]
 
@@ -27,7 +29,24 @@ def folder(name: str) -> Path:
     return Path(str(resources.files("agentenvs.assets").joinpath("lab", name)))
 
 
-def from_spec(rest: str, *, max_batch: int = 128, **settings: Any) -> HFPolicy:
+class _LabPolicy(HFPolicy):
+    """A bundled model, which says so where it is asked in words that it does not know."""
+
+    async def generate(self, request: Request) -> Completion:
+        said = request.messages or ({"role": "user", "content": request.prompt or ""},)
+        words = (word for message in said[:1] for word in message["content"].split())
+        strange = next((word for word in words if word not in ID), None)
+        if strange is not None:
+            raise PolicyError(
+                f"Expected words of ToolLab alone, got {strange!r:.40}. The bundled models know no "
+                'others: play "ToolLab" with harness="none" (--harness none), without `manual`.'
+            )
+        return await super().generate(request)
+
+
+def from_spec(
+    rest: str, *, max_batch: int = 128, threads: int | None = 1, **settings: Any
+) -> HFPolicy:
     """Return the policy `lab:base` or `lab:grpo`, run by transformers as any `hf` policy.
 
     They know the words of ToolLab alone: play them there with `harness="none"`.
@@ -35,13 +54,17 @@ def from_spec(rest: str, *, max_batch: int = 128, **settings: Any) -> HFPolicy:
     Args:
         rest: "base", pre-trained on demonstrations, or "grpo", trained on from there on outcomes.
         max_batch: see `HFPolicy`; such small models are quickest in large batches.
+        threads: see `HFPolicy`; and on one thread.
         settings: as for `hf`.
 
     Raises:
         UnknownName: there is no such model.
-        PolicyError: torch or transformers is missing.
+        PolicyError: torch or transformers is missing; at play, a prompt in other words.
         BadArgument: an argument out of range.
     """
-    policy = hf_from_spec(str(folder(rest)), max_batch=max_batch, **settings)
+    path = str(folder(rest))
+    policy: HFPolicy = hf_from_spec(
+        path, max_batch=max_batch, threads=threads, kind=_LabPolicy, **settings
+    )
     policy.name = f"lab:{rest}"
     return policy

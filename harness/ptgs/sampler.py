@@ -210,7 +210,15 @@ class PTGS:
 
     @property
     def events(self) -> Events:
-        """The groups since the sampler was made or loaded; empty without `keep_events`."""
+        """The groups since the sampler was made or loaded.
+
+        Raises:
+            BadArgument: the sampler was made without `keep_events`.
+        """
+        if not self.keep_events:
+            raise BadArgument(
+                "Expected a sampler made with `keep_events=True`: others keep no log."
+            )
         self._log = [Events.join(self._log)]
         return self._log[0]
 

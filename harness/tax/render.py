@@ -29,7 +29,7 @@ def render(comparison: Comparison, console: Console) -> None:
     console.print()
     console.print(_table(comparison))
     console.print()
-    for line in _crossing(comparison):
+    for line in (_tries(comparison), *_crossing(comparison)):
         console.print(line, markup=False, highlight=False)
     for line in (*_notes(comparison), *_legend(comparison)):
         console.print(line, style="dim", markup=False, highlight=False)
@@ -77,6 +77,20 @@ def _table(comparison: Comparison) -> Table:
         one, two = (getattr(share, name) for share in comparison.shares)
         add(f"{name} in {comparison.m}", one, two, None, 3)
     return table
+
+
+def _tries(comparison: Comparison) -> str:
+    """Say what one try solves and what the most tries solve."""
+
+    def shares(one: Estimate, two: Estimate) -> str:
+        first, second = (f"{100 * each.value:.0f} %" for each in (one, two))
+        return f"{first} of the tasks in {comparison.labels[0]}, {second} in {comparison.labels[1]}"
+
+    text = f"One try solves {shares(*comparison.pass_1)}"
+    last = max(comparison.rows, key=lambda row: row.K)
+    if last.K > 1:
+        text += f"; {last.K} tries {shares(last.measures.pass_base, last.measures.pass_post)}"
+    return text + "."
 
 
 def _crossing(comparison: Comparison) -> list[str]:

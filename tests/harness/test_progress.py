@@ -78,3 +78,14 @@ def test_a_function_is_called_as_each_rollout_ends() -> None:
 
 def test_no_progress_shows_nothing() -> None:
     assert type(reporter(False)) is Reporter
+
+
+def test_no_time_to_go_is_told_from_a_few_rollouts() -> None:
+    state = Progress(total=1000, done=103, resumed=100)
+    state.started -= 60.0
+    assert state.line().endswith("ETA ?")
+    state.done = 116
+    assert "ETA ?" not in state.line()
+    short = Progress(total=10, done=9)
+    short.started -= 9.0
+    assert short.line().endswith("ETA ?")

@@ -180,3 +180,17 @@ def test_the_log_of_events_says_what_the_rows_say() -> None:
     other = PTGS()
     other.replay(events)
     check_same(other.state_dict(), sampler.state_dict())
+
+
+def test_a_function_that_cannot_see_the_temperature_is_told_so() -> None:
+    settings: dict[str, Any] = {"tasks": "mini", "n": 2, "harness": "none", "sampler": PTGS()}
+    with pytest.warns(UserWarning, match="temperatures do not reach it"):
+        run("ToolLab", lambda prompt: "find lamp", **settings)
+    seen: set[float] = set()
+
+    def policy(request: Any) -> str:
+        seen.add(request.temperature)
+        return "find lamp"
+
+    outcomes = run("ToolLab", policy, policy_kwargs={"request": True}, **settings)
+    assert seen == set(outcomes.column("temperature"))

@@ -33,7 +33,6 @@ def test_a_row_for_each_group() -> None:
         ROW | {"temperature": heat},
         ROW | {"task": "b", "temperature": None, "n": 4, "s": 0},
     ]
-    assert len(PTGS().events) == 0
 
 
 def test_rows_of_groups_with_rollouts_at_t_ref() -> None:

@@ -228,3 +228,8 @@ def test_no_rows() -> None:
     sampler = PTGS()
     sampler.replay(Events())
     assert (sampler.step, len(sampler)) == (0, 0)
+
+
+def test_a_sampler_without_a_log_says_so() -> None:
+    with pytest.raises(BadArgument, match="keep_events=True"):
+        PTGS().events  # noqa: B018

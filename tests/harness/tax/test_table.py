@@ -98,6 +98,13 @@ def test_the_table_shows_every_measure_with_its_interval() -> None:
     assert max(map(len, shown.splitlines())) <= 80
 
 
+def test_what_one_try_and_the_most_tries_solve_is_said_in_words() -> None:
+    shown = " ".join(text(outcomes([4, 4], 8), outcomes([8, 0], 8)).split())
+    assert "One try solves 50 % of the tasks in base, 50 % in post; 8 tries 100 %" in shown
+    alone = " ".join(text(outcomes([1, 0], 1), outcomes([1, 1], 1)).split())
+    assert "One try solves 50 % of the tasks in base, 100 % in post." in alone
+
+
 @pytest.mark.parametrize("both", [True, False])
 def test_scripted_policies_are_marked_and_named(both: bool) -> None:
     first = outcomes(BASE, 8, policy="scripted:wide")
