@@ -94,7 +94,7 @@ FIGURES: Mapping[str, _Plan] = {
     ),
     "heat": _Plan(
         "Success over temperature",
-        "Training tasks, binned by the model's own success at T = {ref} and measured by other "
+        "Training tasks, binned by p, the model's own success at T = {ref} and measured by other "
         "rollouts; numbers at the right count the tasks. Where a line rises to the right of the "
         "dotted mark, heating raises success. Success below 0.001 is drawn at 0.001.",
         paint_heat,
@@ -102,9 +102,9 @@ FIGURES: Mapping[str, _Plan] = {
     ),
     "tax": _Plan(
         "What each arm gained and paid",
-        "Dots are seeds; with several, the bar is the 95 % t interval over seeds and the tick "
-        "its mean. Dashed: the base model. A positive tax means that more tries mend less than "
-        "they did for the model that the arm started from.",
+        "Small dots are seeds; with several, the diamond is their mean and the bar the 95 % t "
+        "interval over seeds. Dashed: the base model. A positive tax means that more tries mend "
+        "less than they did for the model that the arm started from.",
         paint_tax,
         tax_size,
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ _FLOOR = 1e-3
 def heat_size(results: Results) -> tuple[float, float]:
     """Return the size of the panels, in inches."""
     columns, rows = _panels(len(results.arms()))
-    return 2.7 * columns + 0.6, 2.35 * rows + 0.7
+    return 2.35 * columns + 0.6, 2.35 * rows + 0.7
 
 
 def _panels(count: int) -> tuple[int, int]:
@@ -69,7 +70,8 @@ def paint_heat(figure: Any, results: Results) -> None:
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.margins(x=0.12)
         axes.set_ylim(_FLOOR * 0.8, 1.2)
-        axes.set_title(label(results, arms[at]), fontsize=8)
+        title = label(results, arms[at]).replace(" = ", "\u00a0=\u00a0")
+        axes.set_title(textwrap.fill(title, 24), fontsize=8)
         if at % columns == 0:
             axes.set_ylabel("success")
         if at + columns >= len(arms):
@@ -115,18 +117,23 @@ def paint_tax(figure: Any, results: Results) -> None:
             heights = row + (np.arange(len(values)) - (len(values) - 1) / 2) * min(
                 0.12, 0.5 / len(values)
             )
-            axes.plot(values, heights, "o", color=colour, markersize=4.5, alpha=0.8)
-            if spread.seeds > 1:
-                axes.plot(
-                    [spread.low, spread.high], [row, row], color=colour, linewidth=2.4, alpha=0.45
-                )
-                axes.plot([spread.mean], [row], "|", color=colour, markersize=11, markeredgewidth=2)
+            if spread.seeds == 1:
+                axes.plot(values, [row], "o", color=colour, markersize=5)
+                continue
+            axes.plot(values, heights, "o", color=colour, markersize=3.5, alpha=0.5)
+            ends = [spread.low, spread.high]
+            axes.plot(ends, [row, row], "-|", color=colour, linewidth=1.6, markersize=8)
+            axes.plot([spread.mean], [row], "D", color=colour, markersize=5)
         if key.startswith("tax_"):
             axes.axvline(0, color=SOFT, linewidth=1)
         elif found.get("base"):
             before = float(np.mean([one[key] for one in found["base"]]))
             axes.axvline(before, color=SOFT, linewidth=1, linestyle="--")
         axes.margins(x=0.08)
+        if key.startswith("pass_"):
+            # A t interval knows nothing of where a share ends.
+            low, high = axes.get_xlim()
+            axes.set_xlim(max(low, -0.02), min(high, 1.03))
         axes.set_title(titles[key])
         axes.set_yticks(range(len(arms)), [label(results, name) for name in arms])
         axes.set_ylim(len(arms) - 0.4, -0.6)

@@ -14,10 +14,18 @@ from agentenvs.harness.tax.measures import TIE
 
 __all__ = ["grid_size", "paint_curves", "paint_frontier"]
 
+# Legends stand below their column, which is not much wider than the longest name.
+_BELOW: dict[str, Any] = {
+    "loc": "upper center",
+    "bbox_to_anchor": (0.5, -0.17),
+    "labelcolor": INK,
+    "handlelength": 1.4,
+}
+
 
 def grid_size(results: Results) -> tuple[float, float]:
     """Return the size of a grid with a column for each family, in inches."""
-    return max(3.3 * len(families(results)), 5.0), 6.9
+    return max(2.45 * len(families(results)), 5.0), 6.9
 
 
 def paint_curves(figure: Any, results: Results) -> None:
@@ -46,8 +54,9 @@ def paint_curves(figure: Any, results: Results) -> None:
                 colour = SERIES[arms.index(name) % len(SERIES)]
                 _mark_crossing(axes, results, name, tasks, colour)
             axes.set_xscale("log", base=2)
-            axes.set_xticks([2**at for at in range(n.bit_length())])
-            axes.set_xticklabels([str(2**at) for at in range(n.bit_length())])
+            ticks = [2**at for at in range(n.bit_length())]
+            axes.set_xticks(ticks, [str(k) for k in ticks], fontsize=7.5)
+            axes.minorticks_off()
             axes.set_ylim(0, 1.02)
             if row == 0:
                 axes.set_title(family)
@@ -125,7 +134,7 @@ def paint_frontier(figure: Any, results: Results) -> None:
         low.xaxis.set_major_locator(MaxNLocator(5))
         low.set_xlabel("pass@1")
         handles, labels = top.get_legend_handles_labels()
-        low.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.17), labelcolor=INK)
+        low.legend(handles, labels, **_BELOW)
         if column == 0:
             along = min(results.config.evaluation.checkpoint_n, n)
             top.set_ylabel(f"pass@{n}, over temperatures")
@@ -150,11 +159,4 @@ def _budgets(n: int) -> list[int]:
 
 def _legend(axes: Any) -> None:
     handles, labels = axes.get_legend_handles_labels()
-    axes.legend(
-        handles,
-        labels,
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.17),
-        ncols=1,
-        labelcolor=INK,
-    )
+    axes.legend(handles, labels, **_BELOW)

@@ -41,7 +41,11 @@ def summarise(results: Results) -> dict[str, Any]:
         "probe_temperatures": list(config.probe.temperatures),
         "probe_n": config.probe.n,
         "hot": config.probe.hot,
-        "tasks": {"train": len(results.exception), "exceptions": int(results.exception.sum())},
+        "tasks": {
+            "train": len(results.exception),
+            "exceptions": int(results.exception.sum()),
+            "heldout": len(results.counts(*next(iter(results.found)), "heldout").c),
+        },
         "measures": {one.key: one.title for one in shown},
         "seeds": results.seeds(),
         "arms": arms,

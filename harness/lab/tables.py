@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["ARMS", "PAIRS", "Table", "number", "tables"]
+from agentenvs.harness.lab.verdicts import decided, heat_verdict
+
+__all__ = ["ARMS", "HEAT", "PAIRS", "Table", "listed", "number", "tables"]
 
 #: titles of the tables that matter most
 ARMS = "Training tasks"
 PAIRS = "Against the arm beside it"
+#: how the title of the table of heating begins
+HEAT = "Success at T"
+# Marks a difference whose interval over seeds leaves out 0.
+_STAR = "*"
 
 Summary = Mapping[str, Any]
 
@@ -45,9 +51,21 @@ def number(value: Any, digits: int = 3, sign: bool = False) -> str:
     return f"{rounded:+.{digits}f}" if sign else f"{rounded:,.{digits}f}"
 
 
+def listed(parts: Iterable[str]) -> str:
+    """Return parts as a list in a sentence."""
+    told = list(parts)
+    if len(told) < 2:
+        return "".join(told)
+    joint = "; " if any("," in part for part in told) else ", "
+    return f"{joint.join(told[:-1])} and {told[-1]}"
+
+
 def tables(summary: Summary) -> list[Table]:
     """Return all tables of a study."""
-    found = [_arms(summary), _where(summary)]
+    found = [_arms(summary)]
+    if any(arm["change"] for arm in summary["arms"].values()):
+        found.append(_changes(summary))
+    found.append(_where(summary))
     if summary["pairs"]:
         found.append(_pairs(summary))
     found.append(_heat(summary))
@@ -61,9 +79,13 @@ def _several(summary: Summary) -> bool:
 
 
 def _cell(spread: Mapping[str, Any], digits: int = 3, sign: bool = False) -> str:
-    """Return a mean over seeds, with half of its t interval where there are several."""
+    """Return a mean over seeds, with half of its t interval where there are several.
+
+    A difference, shown with its sign, has a star where that interval leaves out 0.
+    """
     text = number(spread["mean"], digits, sign)
     if spread["seeds"] > 1:
+        text += _STAR if sign and decided(spread) else ""
         text += f" ±{number((spread['high'] - spread['low']) / 2, digits)}"
     return text
 
@@ -109,7 +131,10 @@ def _arms(summary: Summary) -> Table:
         ]
         rows.append([*cells, _k_star(arm, summary["n"])])
     titles = [summary["measures"][key] for key in (*keys, *taxes)]
-    note = "Taxes and k* are against the model that the arm started from. "
+    note = (
+        "Taxes and k* are against the model that the arm started from. never, always: the shares "
+        f"of tasks that none, and that all, of {summary['n']} tries solve. "
+    )
     note += (
         "± is half of the 95 % t interval over seeds; k* by seed, of more than three seeds the "
         "median [least, greatest]."
@@ -121,6 +146,34 @@ def _arms(summary: Summary) -> Table:
         ["arm", "from", "seeds", *titles, "k*"],
         rows,
         note,
+    )
+
+
+def _changes(summary: Summary) -> Table:
+    keys = ["pass_1", "pass_n", "heldout_1", "heldout_n"]
+    keys += ["canonical_1", "canonical_n", "exception_1", "exception_n"]
+    rows = []
+    for arm in summary["arms"].values():
+        if not arm["change"]:
+            continue
+        alone = arm["change"]["pass_1"]["seeds"] == 1
+        cells = [
+            _between(arm["within"][key], sign=True)
+            if alone and key in arm["within"]
+            else _cell(arm["change"][key], sign=True)
+            for key in keys
+        ]
+        rows.append([arm["label"], _label(summary, arm["start"]), *cells])
+    return Table(
+        "What training changed",
+        ["arm", "from", *(summary["measures"][key] for key in keys)],
+        rows,
+        "The arm minus the model that it started from, seed by seed. "
+        + (
+            "± is half of the 95 % t interval over seeds; a star marks those that leave out 0."
+            if _several(summary)
+            else "One seed: no interval over seeds. Brackets are 95 % intervals over tasks."
+        ),
     )
 
 
@@ -190,7 +243,8 @@ def _pairs(summary: Summary) -> Table:
     k = next((one["k"] for one in equals if one is not None), summary["budgets"][0])
     titles = [summary["measures"][key] for key in keys]
     note = (
-        "Seed by seed, arm minus the other. ± is half of the 95 % t interval over seeds. "
+        "Seed by seed, arm minus the other. ± is half of the 95 % t interval over seeds; a star "
+        "marks those that leave out 0, the others are not decided by these seeds. "
         if several
         else "One seed: these differences have no interval over seeds, and say nothing of another "
         "seed. Brackets are 95 % intervals over tasks within the seed. "
@@ -226,14 +280,17 @@ def _heat(summary: Summary) -> Table:
                 continue
             cold, hot = (sum(one[key] for one in known) / len(known) for key in ("cold", "hot"))
             tasks = sum(one["tasks"] for one in known) / len(known)
-            cells.append(f"{number(cold)} -> {number(hot)} ({tasks:.0f})")
+            star = _STAR if heat_verdict(known) in ("raises", "lowers") else ""
+            cells.append(f"{number(cold)} -> {number(hot)}{star} ({tasks:.0f})")
         rows.append(cells)
     return Table(
-        f"Success at T = {summary['reference']:g} -> T = {summary['hot']:g}, by difficulty",
+        f"{HEAT} = {summary['reference']:g} -> T = {summary['hot']:g}, by difficulty",
         ["arm", *(f"p {one['low']:g} to {one['high']:g}" for one in bins)],
         rows,
-        "Training tasks, binned by the model's own evaluation, measured by other rollouts; in "
-        "brackets the number of tasks, over seeds the mean.",
+        "Training tasks, binned by p, the share of tries that the model itself solves in its "
+        "evaluation, and measured by other rollouts; over seeds the mean. In brackets, or smaller "
+        "below, the number of tasks. A star: the 95 % interval of the change, over seeds if there "
+        "are several, else over tasks, leaves out 0.",
     )
 
 
@@ -261,7 +318,11 @@ def _samplers(summary: Summary) -> Table:
         "What set the temperatures",
         ["arm", *shown.values()],
         rows,
-        "Over the whole training, as shares of its groups; over seeds the mean.",
+        "Over the whole training, as shares of its groups (a group is the rollouts of one task "
+        "in a step); over seeds the mean. The rails are the hottest and the coldest temperature "
+        "that the sampler may give; heated is above the reference. The Brier score is the mean "
+        "squared error of the sampler's estimate of success against the next group, and that of "
+        "the base rate the error of always guessing the mean: less is better.",
     )
 
 

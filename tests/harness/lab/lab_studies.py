@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from pathlib import Path
@@ -20,6 +21,11 @@ from agentenvs.toollab.design import Design
 def small() -> LabConfig:
     """Return settings of few rollouts."""
     return bundled(smoke=True)
+
+
+def named() -> LabConfig:
+    """Return settings of few rollouts that are reported like a study's."""
+    return dataclasses.replace(small(), name="few")
 
 
 def chances(config: LabConfig, arm: str, seed: int, share: float = 1.0) -> np.ndarray:

@@ -12,6 +12,8 @@ import pytest
 from agentenvs.harness.cli import main
 from agentenvs.harness.lab.config import bundled
 from agentenvs.harness.lab.folder import StudyFolder
+from agentenvs.harness.lab.glossary import PAPER
+from agentenvs.harness.lab.page import _cell
 
 ARMS = ["base", "grpo", "grpo-ptgs"]
 FIGURES = ("curves", "frontier", "heat", "tax")
@@ -23,7 +25,7 @@ def reported(studies: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> A
     from agentenvs.harness.lab.report import report
 
     path = tmp_path_factory.mktemp("reported") / "s"
-    folder = studies.make(path, studies.small(), ARMS, [0, 1])
+    folder = studies.make(path, studies.named(), ARMS, [0, 1])
     return folder, report(folder)
 
 
@@ -64,8 +66,10 @@ def test_the_page_asks_nothing_of_the_network(reported: Any) -> None:
         for name, value in attributes.items()
         if name in ("src", "href", "srcset", "data", "action")
     ]
-    assert len(links) == 1 + 2 * len(FIGURES)
-    assert all(link.startswith("data:") for link in links)
+    assert len(links) == 2 + 2 * len(FIGURES)
+    # The paper is a link to click on; nothing is loaded from it.
+    assert ("a", {"href": PAPER[1]}) in page.tags
+    assert all(link.startswith("data:") or link == PAPER[1] for link in links)
     assert not {"script", "iframe", "object", "embed"} & {tag for tag, _ in page.tags}
     assert "url(" not in re.sub(r"'data:[^']*'", "", text)
     assert "@import" not in text
@@ -90,11 +94,11 @@ def test_the_page_says_what_ran_first_and_what_may_not_be_concluded_last(reporte
     places = [
         page.text.index(title)
         for title in (
-            "Read this first",
+            "What this is",
             "What ran, and what did not",
             "In short",
-            "What training did",
-            "Arms side by side",
+            "Training tasks, T = 1",
+            "What training changed",
             "Does heating raise success?",
             "What may not be concluded",
         )
@@ -119,10 +123,27 @@ def test_labels_are_text_and_no_markup(studies: ModuleType, tmp_path: Path) -> N
     from agentenvs.harness.lab.tables import Table
 
     summary = {"seeds": [0], "arms": {}, "n": 8, "world": 0, "name": "<i>", "digest": "x"}
+    summary |= {"budgets": [8], "tasks": {"train": 2, "heldout": 2, "exceptions": 1}}
     text = page(summary, [("a", ["<script>"])], [Table("<b>", ["<u>"], [["<s>"]], "&")], [])
     for tag in ("<script>", "<b>", "<u>", "<s>", "<i>"):
         assert tag not in text
     assert "&lt;script&gt;" in text
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("0.366 ±0.011", "0.366<small> ±0.011</small>"),
+        ("-0.097* ±0.061", "\u22120.097<b class='star'>*</b><small> ±0.061</small>"),
+        ("+0.1 (-0.2, 0.3)", "+0.1<small> (\u22120.2, 0.3)</small>"),
+        ("4.5 [2, > 16]", "4.5<small> [2, &gt; 16]</small>"),
+        ("+0.1 ±0.2 [2]", "+0.1<small> ±0.2 [2]</small>"),
+        ("26, 30, 45", "26, 30, 45"),
+        ("-", "-"),
+    ],
+)
+def test_what_belongs_to_an_estimate_stands_below_it(cell: str, expected: str) -> None:
+    assert _cell(cell) == expected
 
 
 def test_the_command_reports_what_is_there(
@@ -136,7 +157,8 @@ def test_the_command_reports_what_is_there(
     out, told = capsys.readouterr()
     assert "Training tasks, T = 1" in out
     assert max(map(len, out.splitlines())) <= 80 + len(str(path))
-    assert "What may not be concluded" in out
+    assert "measure nothing" in out
+    assert "In short" not in out
     assert f"page: {path / 'index.html'}" in out.replace("\n", "")
     assert told == ""
     assert main(["lab", "--out", str(path), "--smoke", "--arms", "grpo", "--json"]) == 0

@@ -13,13 +13,15 @@ from agentenvs.errors import RunDamaged
 from agentenvs.harness.lab.config import bundled
 from agentenvs.harness.lab.effects import measures
 from agentenvs.harness.lab.folder import StudyFolder, read_json, write_json
+from agentenvs.harness.lab.glossary import glossary
 from agentenvs.harness.lab.heat import heat_bins, heat_curve
 from agentenvs.harness.lab.matched import Point, at_pass_1, matched, path
 from agentenvs.harness.lab.results import Results, read_results
 from agentenvs.harness.lab.student import over_seeds
 from agentenvs.harness.lab.summary import summarise
-from agentenvs.harness.lab.tables import _k_star, number, tables
-from agentenvs.harness.lab.words import _verdict, words
+from agentenvs.harness.lab.tables import PAIRS, _k_star, number, tables
+from agentenvs.harness.lab.verdicts import heat_verdict
+from agentenvs.harness.lab.words import words
 from agentenvs.harness.tax import curve, partition, sharpening_tax
 
 ARMS = ["base", "instruct", "grpo", "grpo-ptgs", "opd", "instruct-grpo"]
@@ -28,13 +30,13 @@ ARMS = ["base", "instruct", "grpo", "grpo-ptgs", "opd", "instruct-grpo"]
 @pytest.fixture(scope="module")
 def three(studies: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Results:
     path = tmp_path_factory.mktemp("three") / "s"
-    return read_results(studies.make(path, studies.small(), ARMS, [0, 1, 2]))
+    return read_results(studies.make(path, studies.named(), ARMS, [0, 1, 2]))
 
 
 @pytest.fixture(scope="module")
 def one(studies: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Results:
     path = tmp_path_factory.mktemp("one") / "s"
-    return read_results(studies.make(path, studies.small(), ["base", "grpo", "grpo-ptgs"], [0]))
+    return read_results(studies.make(path, studies.named(), ["base", "grpo", "grpo-ptgs"], [0]))
 
 
 def text(results: Results) -> str:
@@ -95,6 +97,7 @@ def test_one_seed_has_no_interval_over_seeds(one: Results) -> None:
     told = text(one)
     assert "no interval over seeds" in told
     assert "No arm can be said to be better" in told
+    assert "*" not in "".join(c for table in tables(summary)[:4] for row in table.rows for c in row)
 
 
 def test_a_path_goes_from_the_start_to_the_end(three: Results) -> None:
@@ -146,29 +149,123 @@ def test_the_words_name_what_ran_and_what_did_not(one: Results) -> None:
     assert "Seeds that did not run: all from 1" in told
     assert "Temperatures that ran: T = 1 and 0.7" in told
     assert "Temperatures of the study that did not run: T = 0.5, 1.3" in told
-    assert "say nothing of the methods" in told
+    assert "smoke" not in told
 
 
-def test_the_words_take_no_side(three: Results) -> None:
+def test_a_star_marks_what_the_seeds_decide_on_either_side(three: Results) -> None:
     summary = summarise(three)
     pair = next(pair for pair in summary["pairs"] if pair["arm"] == "grpo-ptgs")
     for low, high, expected in (
-        (0.01, 0.03, "higher pass@1 +0.020"),
-        (-0.03, -0.01, "lower pass@1 -0.020"),
-        (-0.01, 0.05, "not decided by these seeds: pass@1 +0.020"),
+        (0.01, 0.03, "+0.020* ±0.010"),
+        (-0.03, -0.01, "-0.020* ±0.010"),
+        (-0.01, 0.05, "+0.020 ±0.030"),
     ):
-        mean = (low + high) / 2
-        pair["differences"]["pass_1"] |= {"mean": mean, "low": low, "high": high}
-        for key in ("pass_n", "tax_8", "tax_16", "heldout_n"):
-            pair["differences"][key] |= {"mean": 0.0, "low": -1.0, "high": 1.0}
-        (line,) = (
-            line
-            for title, lines in words(summary, bundled())
-            if title == "Arms side by side"
-            for line in lines
-            if line.startswith("GRPO + PTGS against GRPO")
-        )
-        assert expected in line
+        pair["differences"]["pass_1"] |= {"mean": (low + high) / 2, "low": low, "high": high}
+        table = next(one for one in tables(summary) if one.title == PAIRS)
+        row = next(row for row in table.rows if row[0] == "GRPO + PTGS - GRPO")
+        assert row[table.columns.index("pass@1")] == expected
+
+
+def test_what_training_changed_is_a_table(three: Results, one: Results) -> None:
+    for results in (three, one):
+        summary = summarise(results)
+        table = next(made for made in tables(summary) if made.title == "What training changed")
+        row = next(row for row in table.rows if row[0] == "GRPO")
+        change = summary["arms"]["grpo"]["change"]["pass_1"]["mean"]
+        assert row[2].startswith(number(change, sign=True))
+        assert ("±" in row[2]) == (len(summary["seeds"]) > 1)
+        assert "base" not in [row[0] for row in table.rows]
+
+
+def spread(mean: float, half: float, seeds: int = 3) -> dict[str, Any]:
+    return {"mean": mean, "low": mean - half, "high": mean + half, "seeds": seeds}
+
+
+def told_first(summary: dict[str, Any]) -> list[str]:
+    return next(lines for title, lines in words(summary, bundled()) if title == "In short")
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "expected"),
+    [
+        (0.1, 0.05, "ahead with one try and ahead with 16 on training tasks"),
+        (-0.1, 0.05, "behind with one try and behind with 16 on training tasks"),
+        (0.0001, 0.0, "level with one try and level with 16 on training tasks"),
+        (0.1, 0.2, "These seeds do not decide any of it."),
+    ],
+)
+def test_in_short_begins_with_what_the_numbers_mean(
+    three: Results, mean: float, half: float, expected: str
+) -> None:
+    summary = summarise(three)
+    for key in ("pass_1", "pass_n", "heldout_1", "heldout_n"):
+        summary["arms"]["grpo"]["change"][key] = spread(mean, half)
+    first, second, *_ = told_first(summary)
+    share = 100 * summary["arms"]["base"]["spread"]["pass_1"]["mean"]
+    assert first.startswith(
+        f"With one try the base model solves {share:.0f}\u00a0% of the training"
+    )
+    assert "GRPO is " in second
+    assert expected in second
+    assert ("do not decide" in second) == (half > abs(mean))
+
+
+def test_in_short_names_what_the_seeds_leave_open(three: Results) -> None:
+    summary = summarise(three)
+    change = summary["arms"]["grpo"]["change"]
+    for key in ("pass_1", "heldout_1", "heldout_n"):
+        change[key] = spread(0.1, 0.05)
+    change["pass_n"] = spread(-0.1, 0.2)
+    second = told_first(summary)[1]
+    assert second.endswith("do not decide how it stands on training tasks with 16.")
+
+
+def test_in_short_of_one_seed_says_so(one: Results) -> None:
+    told = told_first(summarise(one))
+    assert "One seed: another may come out the other way." in told[1]
+    assert told[2].startswith("GRPO + PTGS, the same training with temperatures set by a sampler")
+
+
+def test_a_study_without_training_has_no_comparison(studies: ModuleType, tmp_path: Path) -> None:
+    results = read_results(studies.make(tmp_path / "s", studies.named(), ["base"], [0, 1]))
+    titles = [title for title, _ in words(summarise(results), bundled())]
+    assert "What ran, and what did not" in titles
+    assert "With one try" not in text(results)
+    assert [table.title for table in tables(summarise(results))][1].startswith("Held-out")
+
+
+def test_a_smoke_study_says_what_ran_and_claims_nothing(
+    studies: ModuleType, tmp_path: Path
+) -> None:
+    results = read_results(studies.make(tmp_path / "s", studies.small(), ARMS[:3], [0, 1]))
+    (first, (quick,)), (second, _) = words(summarise(results), bundled())
+    assert (first, second) == ("Read this first", "What ran, and what did not")
+    assert "measure nothing" in quick
+
+
+def test_heating_is_counted_in_both_directions(three: Results) -> None:
+    summary = summarise(three)
+    for at, gain in ((0, 0.1), (-1, -0.1)):
+        for arm in summary["arms"].values():
+            for bins in arm["heat"].values():
+                bins[at] |= {"gain": gain, "tasks": 9}
+    count = len(summary["arms"])
+    told = words(summary, bundled())
+    hard, easy = next(lines for title, lines in told if title == "Does heating raise success?")
+    assert f"in {count} of {count} models and less in 0;" in hard
+    assert f"in 0 of {count} models and less in {count};" in easy
+
+
+def test_terms_are_told_with_the_numbers_of_the_study(three: Results) -> None:
+    summary = summarise(three)
+    terms = dict(glossary(summary))
+    assert "the 200 training tasks; the 120 held-out" in terms["Training and held-out tasks"]
+    assert "(80 of" in terms["Canonical tasks, exceptions"]
+    assert "> 16" in terms["k*"]
+    assert "transformer, " in terms["Model and task"]
+    for arm in summary["arms"].values():
+        arm["weights"] = 134_336
+    assert "134,336 weights" in dict(glossary(summary))["Model and task"]
 
 
 def test_arms_with_temperatures_of_their_own_are_counted_apart(three: Results) -> None:
@@ -186,7 +283,7 @@ def test_a_missing_job_is_told(one: Results, three: Results) -> None:
 def test_tables_have_a_cell_for_every_column(one: Results, three: Results) -> None:
     for results in (one, three):
         made = tables(summarise(results))
-        assert len(made) == 5
+        assert len(made) == 6
         for table in made:
             assert table.note
             assert all(len(row) == len(table.columns) for row in table.rows)
@@ -342,6 +439,8 @@ def test_seeds_that_were_left_out_are_told(studies: ModuleType, tmp_path: Path) 
 
 def test_a_gain_over_few_tasks_needs_more_than_two_errors() -> None:
     few = {"gain": 0.1, "se": 0.04, "tasks": 3}
-    assert _verdict([few]) == "not decided"
-    assert _verdict([few | {"tasks": 100}]) == "heating raises it"
-    assert _verdict([few | {"se": math.nan, "tasks": 1}]) == "too few tasks to say"
+    assert heat_verdict([few]) == "not decided"
+    assert heat_verdict([few | {"tasks": 100}]) == "raises"
+    assert heat_verdict([few | {"se": math.nan, "tasks": 1}]) == "too few tasks"
+    gains = [{"gain": gain} for gain in (-0.1, -0.11, -0.12)]
+    assert heat_verdict(gains) == "lowers"
