@@ -210,6 +210,7 @@ def test_a_folder_that_another_study_writes_is_left_alone(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    pytest.importorskip("torch", reason="needs the extra hf")
     monkeypatch.setattr("agentenvs.harness.lab.command._need", lambda *_: None)
     path = tmp_path / "s"
     with studies.make(path, studies.small(), ["base", "grpo"], [0]):
@@ -223,6 +224,7 @@ def test_a_folder_that_another_study_writes_is_left_alone(
 def test_other_settings_in_the_same_folder_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("torch", reason="needs the extra hf")
     monkeypatch.setattr("agentenvs.harness.lab.command._need", lambda *_: None)
     with StudyFolder(tmp_path / "s", bundled()) as folder:
         folder.begin(["base"], [0])
