@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,10 @@ from hypothesis import HealthCheck, settings
 # How fast a machine draws examples says nothing of the code.
 settings.register_profile("agentenvs", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("agentenvs")
+
+# A shell's background jobs ignore interrupts, and so would the programs that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 
