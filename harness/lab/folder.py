@@ -17,11 +17,12 @@ from agentenvs.harness.folder import differences, versions
 from agentenvs.harness.lab.config import LabConfig, from_dict
 from agentenvs.harness.outcomes_file import write_whole
 
-__all__ = ["StudyFolder", "job_folder", "lab_versions", "read_json", "write_json"]
+__all__ = ["JOB", "StudyFolder", "job_folder", "lab_versions", "read_json", "write_json"]
 
 _FORMAT = 1
 _STUDY = "study.json"
-_JOB = "job.json"
+#: what a finished job tells of itself, in its folder
+JOB = "job.json"
 _LOCK = ".lock"
 
 
@@ -143,7 +144,7 @@ class StudyFolder:
 
     def done(self, arm: str, seed: int) -> bool:
         """Tell whether it is finished."""
-        return (self.job(arm, seed) / _JOB).is_file()
+        return (self.job(arm, seed) / JOB).is_file()
 
     def finished(self) -> list[tuple[str, int]]:
         """Return all (arm, seed) that are finished, in the order of the arms, then seeds."""

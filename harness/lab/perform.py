@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentenvs.errors import RunError
-from agentenvs.harness.lab.folder import StudyFolder, job_folder, lab_versions, write_json
+from agentenvs.harness.lab.folder import JOB, StudyFolder, job_folder, lab_versions, write_json
 from agentenvs.harness.lab.jobs import Job
 from agentenvs.harness.lab.measuring import Measuring
 from agentenvs.harness.lab.training import Trained, train
@@ -130,7 +130,7 @@ def _write(part: Path, made: Trained, names: tuple[str, ...], told: dict[str, An
         if isinstance(sampler, PTGS) and sampler.keep_events:
             write_whole(part / "events.jsonl", (dump(row) for row in sampler.events.rows()))
     # The last file: its being there says that the folder is whole.
-    write_json(part / "job.json", told)
+    write_json(part / JOB, told)
 
 
 class _Clock:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from agentenvs.errors import RunDamaged
 from agentenvs.harness.lab.config import LabConfig
-from agentenvs.harness.lab.folder import StudyFolder, read_json
+from agentenvs.harness.lab.folder import JOB, StudyFolder, read_json
 from agentenvs.harness.lab.measuring import SETS, checkpoint_file, probe_file
 from agentenvs.harness.lab.records import run_folder
 from agentenvs.harness.outcomes import Outcomes
@@ -120,7 +120,7 @@ def _read(
 
 def _job(job: Path, expected: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a job says of itself, every part that is read here being of the right kind."""
-    path = job / "job.json"
+    path = job / JOB
     told = read_json(path)
     for key, value in expected.items():
         if told.get(key) != value:

@@ -227,7 +227,6 @@ def from_spec(
     threads: int | None = None,
     chat_template: str | None = None,
     prefix_gb: float = 2.0,
-    kind: type[HFPolicy] | None = None,
 ) -> HFPolicy:
     """Return the policy `hf:REST`.
 
@@ -242,14 +241,13 @@ def from_spec(
         threads: see `HFPolicy`.
         chat_template: see `HFPolicy`.
         prefix_gb: see `HFPolicy`.
-        kind: a class derived from `HFPolicy` to make.
 
     Raises:
         PolicyError: there is no such model, or a package is missing.
         BadArgument: an argument out of range.
     """
     model, tokenizer, name = load(rest, dtype=dtype, device=device, revision=revision)
-    return (kind or HFPolicy)(
+    return HFPolicy(
         model,
         tokenizer,
         name=name,

@@ -9,7 +9,7 @@ from typing import Any
 from agentenvs.errors import PolicyError, UnknownName, did_you_mean
 from agentenvs.harness.exchange import Completion, Request
 from agentenvs.harness.policies.hf import HFPolicy
-from agentenvs.harness.policies.hf import from_spec as hf_from_spec
+from agentenvs.harness.policies.hf_load import load
 from agentenvs.toollab.vocabulary import ID
 
 __all__ = ["MODELS", "folder", "from_spec"]
@@ -45,7 +45,13 @@ class _LabPolicy(HFPolicy):
 
 
 def from_spec(
-    rest: str, *, max_batch: int = 128, threads: int | None = 1, **settings: Any
+    rest: str,
+    *,
+    dtype: str = "auto",
+    device: str = "auto",
+    max_batch: int = 128,
+    threads: int | None = 1,
+    **settings: Any,
 ) -> HFPolicy:
     """Return the policy `lab:base` or `lab:grpo`, run by transformers as any `hf` policy.
 
@@ -53,18 +59,17 @@ def from_spec(
 
     Args:
         rest: "base", pre-trained on demonstrations, or "grpo", trained on from there on outcomes.
+        dtype: as for `hf`.
+        device: as for `hf`.
         max_batch: see `HFPolicy`; such small models are quickest in large batches.
         threads: see `HFPolicy`; and on one thread.
-        settings: as for `hf`.
+        settings: further arguments of `HFPolicy`.
 
     Raises:
         UnknownName: there is no such model.
         PolicyError: torch or transformers is missing; at play, a prompt in other words.
         BadArgument: an argument out of range.
     """
-    path = str(folder(rest))
-    policy: HFPolicy = hf_from_spec(
-        path, max_batch=max_batch, threads=threads, kind=_LabPolicy, **settings
-    )
-    policy.name = f"lab:{rest}"
-    return policy
+    model, tokenizer, _ = load(str(folder(rest)), dtype=dtype, device=device)
+    settings = {"name": f"lab:{rest}", **settings}
+    return _LabPolicy(model, tokenizer, max_batch=max_batch, threads=threads, **settings)
