@@ -12,17 +12,20 @@ from typing import Any, Literal
 import gymnasium
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
 
+from agentenvs.core import Rules, check_rules
 from agentenvs.errors import BadArgument, UnknownName, did_you_mean
 
 __all__ = [
     "WORLDS",
     "World",
+    "clusters",
     "data_version",
     "gold_actions",
     "make_vec",
     "register",
     "task_sets",
     "tasks",
+    "unsolvable",
     "world",
 ]
 
@@ -35,7 +38,8 @@ class World:
         id: the Gymnasium id.
         entry_point: `module:class` of the environment.
         module: the package that answers `task_sets()`, `task_ids(name)`,
-            `gold_actions(task_id)` and `data_version(name)`.
+            `gold_actions(task_id)` and `data_version(name)`; and, where its tasks hang together
+            or some cannot be solved, `clusters(task_ids)` and `unsolvable(rules)`.
         summary: one line for listings.
         default_tasks: the task set of a bare `gymnasium.make`.
         task_options: arguments of the environment that decide which tasks there are; the
@@ -170,6 +174,46 @@ def data_version(env_id: str, tasks: str | Sequence[str] | None = None, **option
     """Return a short hash of the data that the tasks of a set come from."""
     item = world(env_id)
     return str(item.load().data_version(_named(item, tasks, options), **options))
+
+
+def clusters(env_id: str, tasks: Sequence[str], **options: Any) -> list[str]:
+    """Return a label for each task: tasks of one label are no independent draws.
+
+    ACEBench repeats instructions, WebShop makes several goals of a product, BFCL varies its base
+    tasks, and ToolLab asks for each errand and item with several counts.
+
+    Args:
+        env_id: a registered id.
+        tasks: T task ids.
+        options: arguments of the environment that decide which tasks there are.
+
+    Returns:
+        T labels; a task's own id where it shares nothing.
+
+    Raises:
+        UnknownName: there is no such environment or task.
+        SourceError: official data that tells is not to be had.
+    """
+    item = world(env_id)
+    _named(item, None, options)
+    find = getattr(item.load(), "clusters", None)
+    return list(tasks) if find is None else list(find(tasks, **options))
+
+
+def unsolvable(env_id: str, rules: Rules = "official") -> dict[str, str]:
+    """Return the tasks of an environment that are known to be out of reach, each with the reason.
+
+    Args:
+        env_id: a registered id.
+        rules: those that verdicts are judged by.
+
+    Raises:
+        UnknownName: there is no such environment.
+        BadArgument: unknown rules.
+    """
+    check_rules(rules)
+    find = getattr(world(env_id).load(), "unsolvable", None)
+    return {} if find is None else dict(find(rules))
 
 
 def _named(

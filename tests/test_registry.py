@@ -106,3 +106,39 @@ def test_make_vec_of_gymnasium_in_sync_mode_and_async_without_shared_memory() ->
         assert all(isinstance(text, str) for text in (*first, *second))
         assert first != second
         env.close()
+
+
+@pytest.mark.parametrize("env_id", registry.WORLDS)
+def test_every_task_has_a_cluster(env_id: str) -> None:
+    mini = agentenvs.tasks(env_id, "mini")
+    labels = registry.clusters(env_id, mini)
+    assert len(labels) == len(mini)
+    turned = registry.clusters(env_id, mini[::-1])
+    assert turned == labels[::-1]
+    assert isinstance(registry.unsolvable(env_id, "fixed"), dict)
+
+
+def test_clusters_of_unknown_tasks_and_rules_are_refused() -> None:
+    with pytest.raises(UnknownName, match="no_such"):
+        registry.clusters(ID, ["no_such"])
+    with pytest.raises(BadArgument, match="rules"):
+        registry.unsolvable(ID, "lenient")  # type: ignore[arg-type]
+    with pytest.raises(BadArgument, match="got 'catalog'"):
+        registry.clusters(ID, ["mini_home_0"], catalog="somewhere")
+
+
+def test_bfcl_varies_its_base_tasks() -> None:
+    tasks = ["multi_turn_long_context_7", "multi_turn_base_7", "multi_turn_miss_func_8"]
+    found = registry.clusters(ID, tasks)
+    assert found == ["multi_turn_base_7", "multi_turn_base_7", "multi_turn_base_8"]
+    assert list(registry.unsolvable(ID, "fixed")) == ["multi_turn_miss_func_49"]
+    assert registry.unsolvable(ID) == {}
+
+
+def test_toollab_asks_for_an_errand_and_item_with_several_counts() -> None:
+    assert len(set(registry.clusters("ToolLab", agentenvs.tasks("ToolLab", "heldout")))) == 60
+
+
+def test_webshop_makes_several_goals_of_a_product() -> None:
+    tasks = agentenvs.tasks("WebShop", "mini")
+    assert len(set(registry.clusters("WebShop", tasks))) == 72

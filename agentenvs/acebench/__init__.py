@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agentenvs.acebench.outcome import Verdict
     from agentenvs.acebench.plans import gold_actions
     from agentenvs.acebench.summary import summarize, summarize_solvable
-    from agentenvs.acebench.tasks import data_version, task_ids, task_sets, unsolvable
+    from agentenvs.acebench.tasks import clusters, data_version, task_ids, task_sets, unsolvable
     from agentenvs.acebench.users import ScriptedUser
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "OneSide",
     "ScriptedUser",
     "Verdict",
+    "clusters",
     "data_version",
     "dialogue",
     "gold_actions",
@@ -40,6 +41,7 @@ _HOMES = {
     "OneSide": "one_side",
     "ScriptedUser": "users",
     "Verdict": "outcome",
+    "clusters": "tasks",
     "data_version": "tasks",
     "gold_actions": "plans",
     "summarize": "summary",

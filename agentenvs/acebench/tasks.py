@@ -26,6 +26,7 @@ from agentenvs.sources import Tree, open_source
 __all__ = [
     "PAPER",
     "all_ids",
+    "clusters",
     "data_version",
     "initial_state",
     "is_official",
@@ -150,6 +151,24 @@ def data_version(tasks: str | Sequence[str]) -> str:
     if True in homes:
         versions.append(open_tree().digest[:12])
     return "+".join(versions)
+
+
+def clusters(tasks: Sequence[str]) -> list[str]:
+    """Return a label for each task, the same where instructions are the same word for word.
+
+    The 50 agent tasks of a language hold 23 or 24 instructions, played from other settings of
+    the phone. The label is the first task in the benchmark's own order with that instruction.
+
+    Raises:
+        UnknownName: there is no such task.
+        SourceError: one is official and its file cannot be had.
+    """
+    ids = task_ids(list(tasks))
+    first: dict[tuple[str, ...], str] = {}
+    asked = {name: tuple(turn.question for turn in turns_of(name)) for name in ids}
+    for name in sorted(asked, key=_known().__getitem__):
+        first.setdefault(asked[name], name)
+    return [first[asked[name]] for name in ids]
 
 
 def unsolvable(rules: Rules = "official") -> dict[str, str]:

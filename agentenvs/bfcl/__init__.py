@@ -13,27 +13,31 @@ if TYPE_CHECKING:
     from agentenvs.bfcl.checker import Verdict, verdict
     from agentenvs.bfcl.env import BFCLEnv
     from agentenvs.bfcl.plans import gold, gold_actions
-    from agentenvs.bfcl.tasks import data_version, task_ids, task_sets
+    from agentenvs.bfcl.tasks import clusters, data_version, task_ids, task_sets, unsolvable
 
 __all__ = [
     "BFCLEnv",
     "Verdict",
+    "clusters",
     "data_version",
     "gold",
     "gold_actions",
     "task_ids",
     "task_sets",
+    "unsolvable",
     "verdict",
 ]
 
 _HOMES = {
     "BFCLEnv": "env",
     "Verdict": "checker",
+    "clusters": "tasks",
     "data_version": "tasks",
     "gold": "plans",
     "gold_actions": "plans",
     "task_ids": "tasks",
     "task_sets": "tasks",
+    "unsolvable": "tasks",
     "verdict": "checker",
 }
 

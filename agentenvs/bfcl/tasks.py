@@ -11,7 +11,7 @@ from typing import Any
 from agentenvs.bfcl.clone import clone, separated
 from agentenvs.bfcl.executor import World
 from agentenvs.bfcl.toolbox import ToolClass, official_class, plain_class
-from agentenvs.core import Rules, Shared
+from agentenvs.core import Rules, Shared, check_rules
 from agentenvs.errors import BadArgument
 from agentenvs.naming import ids_of
 from agentenvs.sources import Tree, open_source
@@ -20,11 +20,13 @@ __all__ = [
     "SPLITS",
     "Task",
     "all_ids",
+    "clusters",
     "data_version",
     "is_official",
     "task",
     "task_ids",
     "task_sets",
+    "unsolvable",
 ]
 
 SPLITS = ("base", "miss_func", "miss_param", "long_context")
@@ -175,6 +177,30 @@ def data_version(tasks: str | Sequence[str]) -> str:
     if False in homes:
         versions.append(open_official().digest[:12])
     return "+".join(versions)
+
+
+def clusters(tasks: Sequence[str]) -> list[str]:
+    """Return a label for each task: the base task that it varies.
+
+    `miss_func`, `miss_param` and `long_context` are the tasks of `base`, number by number, with
+    something withheld or added.
+
+    Raises:
+        UnknownName: there is no such task.
+    """
+    homes = ((name, _home()[name]) for name in task_ids(list(tasks)))
+    return [name if home == "mini" else name.replace(home, "base") for name, home in homes]
+
+
+def unsolvable(rules: Rules = "official") -> dict[str, str]:
+    """Return the official tasks that cannot be solved, each with the reason.
+
+    Raises:
+        BadArgument: unknown rules.
+    """
+    check_rules(rules)
+    why = "its ground truth calls a function before it is handed over"
+    return {"multi_turn_miss_func_49": why} if rules == "fixed" else {}
 
 
 @functools.cache

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agentenvs.toollab.design import Design
     from agentenvs.toollab.env import ToolLabEnv
     from agentenvs.toollab.plans import gold_actions
-    from agentenvs.toollab.tasks import data_version, task_ids, task_indices, task_sets
+    from agentenvs.toollab.tasks import clusters, data_version, task_ids, task_indices, task_sets
     from agentenvs.toollab.vocabulary import VOCABULARY, render
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Design",
     "Quality",
     "ToolLabEnv",
+    "clusters",
     "data_version",
     "demonstrations",
     "gold_actions",
@@ -48,6 +49,7 @@ _HOMES = {
     "Design": "design",
     "Quality": "demos",
     "ToolLabEnv": "env",
+    "clusters": "tasks",
     "data_version": "tasks",
     "demonstrations": "demos",
     "gold_actions": "plans",

@@ -21,6 +21,7 @@ from agentenvs.toollab.design import (
 
 __all__ = [
     "all_ids",
+    "clusters",
     "data_version",
     "index_of",
     "task_ids",
@@ -81,6 +82,15 @@ def data_version(tasks: str | Sequence[str] | None = None, world: int | None = N
     """
     task_ids(tasks, world)
     return Design.of(0 if world is None else world).digest
+
+
+def clusters(tasks: Sequence[str], world: int | None = None) -> list[str]:
+    """Return a label for each task: its errand and item, asked for with several counts.
+
+    Raises:
+        UnknownName: there is no such task in this world.
+    """
+    return [name.rpartition("/")[0] for name in task_ids(list(tasks), world)]
 
 
 def world_of(task_id: str) -> int:

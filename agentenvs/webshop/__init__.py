@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agentenvs.webshop.plans import gold_actions
     from agentenvs.webshop.records import Goal, Product
     from agentenvs.webshop.reward import Score, score
-    from agentenvs.webshop.tasks import data_version, task_ids, task_sets
+    from agentenvs.webshop.tasks import clusters, data_version, task_ids, task_sets
 
 _HOMES = {
     "Catalog": "catalog",
@@ -28,6 +28,7 @@ _HOMES = {
     "Score": "reward",
     "WebShopBrowserEnv": "browser",
     "WebShopEnv": "env",
+    "clusters": "tasks",
     "compile_catalog": "compile",
     "data_version": "tasks",
     "gold_actions": "plans",
@@ -45,6 +46,7 @@ __all__ = [
     "Score",
     "WebShopBrowserEnv",
     "WebShopEnv",
+    "clusters",
     "compile_catalog",
     "data_version",
     "gold_actions",

@@ -14,7 +14,7 @@ from agentenvs.webshop.locate import open_catalog
 from agentenvs.webshop.records import GoalKind
 from agentenvs.webshop.sets import SETS, TaskSet, home_of, parse_task
 
-__all__ = ["GoalIds", "all_ids", "data_version", "task_ids", "task_sets"]
+__all__ = ["GoalIds", "all_ids", "clusters", "data_version", "task_ids", "task_sets"]
 
 _MINI = 100
 _MINI_HUMAN = 54
@@ -142,6 +142,23 @@ def data_version(
 ) -> str:
     """Return a short hash of the catalog's data and settings, and how its nouns were found."""
     return open_catalog(catalog, tasks).version
+
+
+def clusters(
+    tasks: Sequence[str], *, catalog: str | os.PathLike[str] | Catalog | None = None
+) -> list[str]:
+    """Return a label for each task: the product that its goal was made from.
+
+    Raises:
+        UnknownName: there is no such task.
+        SourceError: the catalog cannot be had.
+    """
+    ids = _checked(list(tasks), catalog)
+    opened = open_catalog(catalog, ids)
+    places = (parse_task(name) for name in ids)
+    return [
+        f"{opened.name}/{opened.asin(opened.goals(kind).row(index))}" for _, kind, index in places
+    ]
 
 
 def _checked(

@@ -114,3 +114,9 @@ def test_bundled_files_hold_no_official_text(records: Records) -> None:
     official = {task.question.strip() for task in records.values()}
     assert not official & {task.question.strip() for task in mini.tasks().values()}
     assert json.dumps(mini.world("en")["MessageApi"]) not in json.dumps(records.world("en"))
+
+
+def test_agents_get_few_instructions(official_acebench: None) -> None:
+    for name, distinct in (("agent", 23), ("agent_zh", 24), ("paper", 746)):
+        assert len(set(tasks.clusters(tasks.task_ids(name)))) == distinct
+    assert tasks.clusters(["en/agent_multi_step_1"]) == ["en/agent_multi_step_0"]
