@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agentenvs.harness.tax._checks import Arm, Tasks, paired, single_k
+from agentenvs.harness.tax._checks import Arm, paired, single_k
 from agentenvs.harness.tax.estimators import area, pass_at_k
+from agentenvs.harness.tax.linear import Linear, mean_of, scalability_of
 from agentenvs.harness.tax.shares import Estimate, no_spread, quantile, share_interval
 
 __all__ = ["TaxInterval", "sharpening_tax_interval"]
@@ -47,16 +48,6 @@ class TaxInterval(NamedTuple):
     tax_S: Estimate  # noqa: N815
 
 
-class _Linear(NamedTuple):
-    """An estimate and how much each task pulls at it (its influence, summing to 0)."""
-
-    value: float
-    pull: NDArray[np.float64]
-
-    def minus(self, other: _Linear) -> _Linear:
-        return _Linear(self.value - other.value, self.pull - other.pull)
-
-
 def sharpening_tax_interval(
     base: Arm,
     post: Arm,
@@ -82,8 +73,8 @@ def sharpening_tax_interval(
     k = single_k("K", K, int(min(arms.base.n.min(), arms.post.n.min())))
     z = quantile(confidence)
     pass_base, pass_post = (pass_at_k(arm.c, arm.n, k) for arm in arms)
-    a_base, a_post = (_mean(area(arm.c, arm.n, k)) for arm in arms)
-    s_base, s_post = (_ratio(arm, k) for arm in arms)
+    a_base, a_post = (mean_of(area(arm.c, arm.n, k)) for arm in arms)
+    s_base, s_post = (scalability_of(arm, k) for arm in arms)
     return TaxInterval(
         K=k,
         confidence=confidence,
@@ -100,25 +91,7 @@ def sharpening_tax_interval(
     )
 
 
-def _mean(values: NDArray[np.float64]) -> _Linear:
-    mean = float(np.mean(values))
-    return _Linear(mean, values - mean)
-
-
-def _ratio(tasks: Tasks, k: int) -> _Linear:
-    """Return S(k), linearised: a task pulls by (a_i / (k - 1) - S q_i) / mean q."""
-    fails = (tasks.n - tasks.c) / tasks.n
-    mean = float(np.mean(fails))
-    if k == 1 or mean == 0:
-        return _Linear(math.nan, np.full(len(fails), math.nan))
-    areas = area(tasks.c, tasks.n, k)
-    value = float(np.mean(areas)) / ((k - 1) * mean)
-    return _Linear(value, (areas / (k - 1) - value * fails) / mean)
-
-
-def _estimate(
-    linear: _Linear, z: float, low: float = -math.inf, high: float = math.inf
-) -> Estimate:
+def _estimate(linear: Linear, z: float, low: float = -math.inf, high: float = math.inf) -> Estimate:
     """Return the normal interval, cut to what the measure can be."""
     value, size = linear.value, len(linear.pull)
     if math.isnan(value) or no_spread(linear.pull):
@@ -127,7 +100,7 @@ def _estimate(
     return Estimate(value, se, max(value - z * se, low), min(value + z * se, high))
 
 
-def _drop(base: _Linear, post: _Linear, z: float) -> Estimate:
+def _drop(base: Linear, post: Linear, z: float) -> Estimate:
     """Return base minus post; without interval where an arm's spread is unknown, not zero."""
     drop = base.minus(post)
     if no_spread(base.pull) or no_spread(post.pull):
@@ -137,7 +110,7 @@ def _drop(base: _Linear, post: _Linear, z: float) -> Estimate:
 
 def _pass_gap(base: NDArray[np.float64], post: NDArray[np.float64], z: float) -> Estimate:
     """Return the drop of pass@K; where a spread is unknown, from the arms' own bounds."""
-    one, two = _mean(base), _mean(post)
+    one, two = mean_of(base), mean_of(post)
     drop = one.minus(two)
     if not any(no_spread(linear.pull) for linear in (one, two, drop)):
         return _estimate(drop, z, -1.0, 1.0)
