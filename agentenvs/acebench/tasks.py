@@ -157,7 +157,8 @@ def clusters(tasks: Sequence[str]) -> list[str]:
     """Return a label for each task, the same where instructions are the same word for word.
 
     The 50 agent tasks of a language hold 23 or 24 instructions, played from other settings of
-    the phone. The label is the first of these tasks with that instruction, in the benchmark's order.
+    the phone. The label is the first of these tasks with that instruction, in the benchmark's
+    order.
 
     Raises:
         UnknownName: there is no such task.
