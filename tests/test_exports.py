@@ -18,6 +18,7 @@ PACKAGES = [
     "agentenvs.harness.lab",
     "agentenvs.harness.policies",
     "agentenvs.harness.ptgs",
+    "agentenvs.harness.report",
     "agentenvs.harness.tax",
     "agentenvs.sources",
     "agentenvs.toollab",

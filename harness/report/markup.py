@@ -1,0 +1,123 @@
+"""Text that others wrote, made harmless, and the pieces of HTML that a page is made of."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+__all__ = ["Cell", "Cut", "cut", "folded", "paragraph", "plain", "section", "table", "text"]
+
+# What no HTML file may hold, what turns the reading order around, and lone surrogates.
+_ODD = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+    "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff\U0001fffe\U0001ffff]"
+)
+_NEWLINE = re.compile("\r\n?")
+_HINT = "<p class='hint' aria-hidden='true'>Scroll sideways for the rest \u2192</p>"
+
+
+class Cell(NamedTuple):
+    """A cell of a table.
+
+    Attributes:
+        text: what it says.
+        more: what stands smaller below it, an interval say.
+        kind: a class of the style sheet.
+    """
+
+    text: str
+    more: str = ""
+    kind: str = ""
+
+
+class Cut(NamedTuple):
+    """A text without its middle.
+
+    Attributes:
+        head, tail: what was kept.
+        left_out: how many characters are missing between them.
+    """
+
+    head: str
+    tail: str
+    left_out: int
+
+
+def plain(value: object) -> str:
+    """Return text in which every character can be shown, and none hides or turns another.
+
+    Control characters become their pictures, lone surrogates and marks of direction a question
+    mark in a diamond.
+    """
+    return _ODD.sub(_picture, _NEWLINE.sub("\n", str(value)))
+
+
+def _picture(found: re.Match[str]) -> str:
+    code = ord(found.group())
+    if code < 32:
+        return chr(0x2400 + code)
+    return "\u2421" if code == 127 else "\ufffd"
+
+
+def text(value: object) -> str:
+    """Return anything as text that is inert in HTML, in attributes too."""
+    return html.escape(plain(value), quote=True)
+
+
+def cut(value: str, most: int) -> Cut:
+    """Return a text of at most `most` characters, taken from both of its ends."""
+    if len(value) <= most:
+        return Cut(value, "", 0)
+    tail = most // 2
+    head = most - tail
+    return Cut(value[:head], value[len(value) - tail :] if tail else "", len(value) - most)
+
+
+def paragraph(words: str, kind: str = "") -> str:
+    """Return a paragraph, "" where there are no words."""
+    return f"<p{_kind(kind)}>{text(words)}</p>" if words else ""
+
+
+def section(title: str, body: Sequence[str], name: str, kind: str = "") -> str:
+    """Return a section with its heading; "" where it has nothing to say.
+
+    Args:
+        title: the heading.
+        body: HTML; empty parts are left out.
+        name: its anchor.
+        kind: a class of the style sheet.
+    """
+    parts = [part for part in body if part]
+    if not parts:
+        return ""
+    return f"<section id='{text(name)}'{_kind(kind)}><h2>{text(title)}</h2>{''.join(parts)}</section>"
+
+
+def folded(title: str, body: str, kind: str = "") -> str:
+    """Return what the reader opens if it is wanted."""
+    return f"<details{_kind(kind)}><summary>{text(title)}</summary>{body}</details>"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str | Cell]], caption: str = "") -> str:
+    """Return a table whose first column heads its rows; wide ones scroll by themselves."""
+    heads = "".join(f"<th scope='col'>{text(name)}</th>" for name in head)
+    lines = "".join(f"<tr>{''.join(_cell(cell, at) for at, cell in enumerate(row))}</tr>" for row in rows)
+    told = f"<caption>{text(caption)}</caption>" if caption else ""
+    hint = _HINT if len(head) > 4 else ""
+    return (
+        f"{hint}<div class='wide' tabindex='0'><table>{told}<thead><tr>{heads}</tr></thead>"
+        f"<tbody>{lines}</tbody></table></div>"
+    )
+
+
+def _cell(cell: str | Cell, at: int) -> str:
+    one = cell if isinstance(cell, Cell) else Cell(cell)
+    more = f"<small>{text(one.more)}</small>" if one.more else ""
+    tag, scope = ("td", "") if at else ("th", " scope='row'")
+    return f"<{tag}{scope}{_kind(one.kind)}>{text(one.text)}{more}</{tag}>"
+
+
+def _kind(kind: str) -> str:
+    return f" class='{text(kind)}'" if kind else ""
