@@ -10,8 +10,12 @@ NumPy is all that is needed. `c` successes in `n` rollouts of each task are the 
 
 from __future__ import annotations
 
+from agentenvs.harness.tax.consistency import consistency_gap, hat_curve
+from agentenvs.harness.tax.bands import Band, CurveBands, TaxBands, curve_bands, tax_bands
 from agentenvs.harness.tax.counts import Counts
 from agentenvs.harness.tax.crossing import CrossoverInterval, crossover_interval
+from agentenvs.harness.tax.crossing_set import CrossoverSet, crossover_set
+from agentenvs.harness.tax.decomposition import BINS, Decomposition, decompose, flow
 from agentenvs.harness.tax.estimators import area, curve, pass_at_k, pass_hat_k
 from agentenvs.harness.tax.intervals import TaxInterval, sharpening_tax_interval
 from agentenvs.harness.tax.measures import (
@@ -24,6 +28,13 @@ from agentenvs.harness.tax.measures import (
     scalability,
     sharpening_tax,
 )
+from agentenvs.harness.tax.parts import TaxParts, tax_parts
+from agentenvs.harness.tax.sensitivity import (
+    Audit,
+    FalsePasses,
+    lone_success_audit,
+    with_false_positives,
+)
 from agentenvs.harness.tax.shares import (
     Estimate,
     PartitionInterval,
@@ -33,20 +44,36 @@ from agentenvs.harness.tax.shares import (
 from agentenvs.harness.tax.table import Comparison, compare
 
 __all__ = [
+    "BINS",
+    "Audit",
+    "Band",
     "Comparison",
     "Counts",
     "Crossover",
     "CrossoverInterval",
+    "CrossoverSet",
+    "CurveBands",
+    "Decomposition",
     "Estimate",
+    "FalsePasses",
     "Partition",
     "PartitionInterval",
     "SharpeningTax",
+    "TaxBands",
     "TaxInterval",
+    "TaxParts",
     "area",
     "compare",
+    "consistency_gap",
     "crossover",
     "crossover_interval",
+    "crossover_set",
     "curve",
+    "curve_bands",
+    "decompose",
+    "flow",
+    "hat_curve",
+    "lone_success_audit",
     "partition",
     "partition_interval",
     "pass_at_k",
@@ -56,4 +83,7 @@ __all__ = [
     "scalability",
     "sharpening_tax",
     "sharpening_tax_interval",
+    "tax_bands",
+    "tax_parts",
+    "with_false_positives",
 ]
