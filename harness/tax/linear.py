@@ -8,19 +8,17 @@ errors, bands and multiplier draws need. Tasks that were drawn together count by
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agentenvs.errors import BadArgument
-from agentenvs.harness.tax._checks import Arm, Tasks
+from agentenvs.harness.tax._checks import Tasks
+from agentenvs.harness.tax.clusters import by_cluster, cluster_codes, cluster_count
 from agentenvs.harness.tax.estimators import area
 from agentenvs.harness.tax.shares import no_spread
 
 __all__ = [
-    "Clusters",
     "Linear",
     "by_cluster",
     "cluster_codes",
@@ -29,9 +27,6 @@ __all__ = [
     "scalability_of",
     "standard_error",
 ]
-
-Clusters = Sequence[Hashable] | Mapping[str, Hashable]
-"""Which tasks belong together: a label for each task in base's order, or by task id."""
 
 
 class Linear(NamedTuple):
@@ -87,81 +82,3 @@ def standard_error(pull: NDArray[np.float64], clusters: NDArray[np.intp] | None 
     if no_spread(sums):
         return math.nan
     return math.sqrt(float(np.dot(sums, sums)) * groups / (groups - 1)) / len(pull)
-
-
-def by_cluster(pull: NDArray[np.float64], clusters: NDArray[np.intp] | None) -> NDArray[np.float64]:
-    """Return the sums over the tasks of each cluster.
-
-    Args:
-        pull: (..., T) numbers of the tasks.
-        clusters: (T,) codes from 0 to G - 1, or None.
-
-    Returns:
-        (..., G) sums; `pull` itself without clusters.
-    """
-    if clusters is None:
-        return pull
-    order = np.argsort(clusters, kind="stable")
-    starts = np.searchsorted(clusters[order], np.arange(int(clusters.max()) + 1))
-    sums: NDArray[np.float64] = np.add.reduceat(pull[..., order], starts, axis=-1)
-    return sums
-
-
-def cluster_codes(clusters: Clusters | None, arm: Arm, size: int) -> NDArray[np.intp] | None:
-    """Return the number of each task's cluster, in base's order of tasks.
-
-    Args:
-        clusters: (T,) hashable labels in the order of base's tasks, or a mapping from task ids
-            to labels (more ids than needed are fine); None where no tasks belong together.
-        arm: the base arm, which has the ids and their order.
-        size: how many tasks, T.
-
-    Returns:
-        (T,) codes from 0 to G - 1 in the order in which labels come first. None where each task
-        has a label of its own, which is the same as no clusters.
-
-    Raises:
-        BadArgument: not a label for each task, a mapping without task ids to go by, or labels
-            that cannot be compared.
-    """
-    if clusters is None:
-        return None
-    labels = _labels(clusters, arm, size)
-    known: dict[Hashable, int] = {}
-    try:
-        codes = [known.setdefault(label, len(known)) for label in labels]
-    except TypeError:
-        raise BadArgument(
-            "Expected `clusters` to hold hashable labels, such as strings or integers."
-        ) from None
-    return None if len(known) == size else np.array(codes, dtype=np.intp)
-
-
-def cluster_count(clusters: NDArray[np.intp] | None, size: int) -> int:
-    """Return how many clusters `size` tasks make."""
-    return size if clusters is None else int(clusters.max()) + 1
-
-
-def _labels(clusters: Clusters, arm: Arm, size: int) -> list[Hashable]:
-    if isinstance(clusters, Mapping):
-        ids = getattr(arm, "task_ids", None)
-        if ids is None:
-            raise BadArgument(
-                "Expected `clusters` to list a label for each task, got a mapping: "
-                "a pair (c, n) has no task ids to look up."
-            )
-        lacking = [task for task in ids if task not in clusters]
-        if lacking:
-            raise BadArgument(
-                f"Expected a label in `clusters` for each task, got none for {lacking[0]!r} "
-                f"({len(lacking)} of {size} lack one)."
-            )
-        return [clusters[task] for task in ids]
-    if isinstance(clusters, str | bytes) or not isinstance(clusters, Sequence | np.ndarray):
-        what = type(clusters).__name__
-        raise BadArgument(f"Expected `clusters` to be a list or a mapping, got {what}.")
-    if len(clusters) != size:
-        raise BadArgument(
-            f"Expected a label in `clusters` for each of {size} tasks, got {len(clusters)}."
-        )
-    return clusters.tolist() if isinstance(clusters, np.ndarray) else list(clusters)
