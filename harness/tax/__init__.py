@@ -10,8 +10,8 @@ NumPy is all that is needed. `c` successes in `n` rollouts of each task are the 
 
 from __future__ import annotations
 
-from agentenvs.harness.tax.consistency import consistency_gap, hat_curve
 from agentenvs.harness.tax.bands import Band, CurveBands, TaxBands, curve_bands, tax_bands
+from agentenvs.harness.tax.consistency import consistency_gap, hat_curve
 from agentenvs.harness.tax.counts import Counts
 from agentenvs.harness.tax.crossing import CrossoverInterval, crossover_interval
 from agentenvs.harness.tax.crossing_set import CrossoverSet, crossover_set

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.harness.tax._checks import Arm, Paired, Tasks, paired
+from agentenvs.harness.tax.clusters import Clusters, by_cluster, cluster_codes, cluster_count
 from agentenvs.harness.tax.curves import areas, budgets, misses
-from agentenvs.harness.tax.linear import Clusters, by_cluster, cluster_codes, cluster_count
 from agentenvs.harness.tax.shares import quantile
 from agentenvs.harness.tax.simultaneous import check_draws, sup_t
 
@@ -112,7 +112,7 @@ def curve_bands(
     arms, codes, grid = _arguments(base, post, ks, confidence, clusters, draws, least=1)
     hits = [1 - misses(arm, grid) for arm in arms]
     first, second = (_share_band(values, codes, confidence, draws, seed) for values in hits)
-    gap = gap_band(*hits, codes, confidence, draws, seed)
+    gap = gap_band(hits[0], hits[1], codes, confidence, draws, seed)
     size = len(arms.base.c)
     return CurveBands(
         ks=grid,

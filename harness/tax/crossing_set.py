@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +9,8 @@ from numpy.typing import NDArray
 
 from agentenvs.harness.tax._checks import Arm, Paired, paired, single_k
 from agentenvs.harness.tax.bands import gap_band
+from agentenvs.harness.tax.clusters import Clusters, by_cluster, cluster_codes, cluster_count
 from agentenvs.harness.tax.curves import misses
-from agentenvs.harness.tax.linear import Clusters, by_cluster, cluster_codes, cluster_count
 from agentenvs.harness.tax.measures import TIE, crossover
 from agentenvs.harness.tax.shares import quantile
 from agentenvs.harness.tax.simultaneous import check_draws
@@ -99,7 +98,7 @@ def crossover_set(
     found = crossover(arms.base, arms.post, most)
     ks = np.arange(1, most + 1)
     hits = [1 - misses(arm, ks) for arm in arms]
-    band, _ = gap_band(*hits, codes, confidence, draws, seed)
+    band, _ = gap_band(hits[0], hits[1], codes, confidence, draws, seed)
     # Unknown ends leave everything open.
     reaches = ~(band.high < -TIE)
     behind = ~(band.low >= -TIE)
