@@ -154,8 +154,11 @@ def tax_bands(
     ]
     size = len(arms.base.c)
     return TaxBands(
-        grid,
-        *(band for band, _ in made),
+        ks=grid,
+        S_base=made[0][0],
+        S_post=made[1][0],
+        tax_S=made[2][0],
+        tax_A=made[3][0],
         critical=(made[0][1], made[1][1], made[2][1], made[3][1]),
         confidence=confidence,
         method="sup-t",
@@ -231,7 +234,8 @@ def _design(pull: _Array, codes: _Codes) -> _Array | float:
     joint = np.einsum("mg,mg->m", sums, sums) * groups / max(groups - 1, 1)
     known = plain > 1e-20
     wider = np.divide(joint, plain, out=np.full(len(plain), size / groups), where=known)
-    return np.maximum(wider, 1.0)
+    least_one: _Array = np.maximum(wider, 1.0)
+    return least_one
 
 
 def _freedom(values: _Array, codes: _Codes) -> int:
