@@ -145,8 +145,8 @@ def _checked(where: Path, plain: Mapping[str, Any], missing: str | None) -> Stud
         missing=gone,
         K=_budgets(plain.get("K")),
         price=_price(plain.get("price", [1.0, 1.0])),
-        target=_positive("target", plain.get("target"), 1.0),
-        budget=_positive("budget", plain.get("budget")),
+        target=_optional("target", plain.get("target"), 1.0),
+        budget=_optional("budget", plain.get("budget")),
         common=_typed("common", plain.get("common", False), bool, "true or false"),
         predict=_predict(plain.get("predict", {})),
     )
@@ -285,7 +285,7 @@ def _pair(at: int, plain: Any) -> Pair:
     family = plain.get("family")
     if family is not None:
         _typed(f"family of {name}", family, str, "text")
-    return Pair(name, _positive(f"size of {name}", plain.get("size")), family)
+    return Pair(name, _optional(f"size of {name}", plain.get("size")), family)
 
 
 def _budgets(plain: Any) -> tuple[int, ...] | None:
@@ -304,7 +304,6 @@ def _price(plain: Any) -> tuple[float, float]:
             f"got {plain!r:.60}."
         )
     first, second = (_positive("price", value) for value in plain)
-    assert first is not None and second is not None  # noqa: S101
     return first, second
 
 
@@ -362,9 +361,11 @@ def _typed(key: str, value: Any, kind: type, what: str) -> Any:
     return value
 
 
-def _positive(key: str, value: Any, most: float = math.inf) -> float | None:
-    if value is None:
-        return None
+def _optional(key: str, value: Any, most: float = math.inf) -> float | None:
+    return None if value is None else _positive(key, value, most)
+
+
+def _positive(key: str, value: Any, most: float = math.inf) -> float:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not 0 < value < math.inf or value > most:
         upto = "" if math.isinf(most) else f" of at most {most:g}"
