@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from agentenvs.harness.report.paint import Picture, save
-from agentenvs.harness.report.paint_curves import curves
+from agentenvs.harness.report.paint_curves import consistency, curves
+from agentenvs.harness.report.paint_tasks import flow, histograms
+from agentenvs.harness.report.paint_tax import tax_contributions, tax_over_k
 from agentenvs.harness.report.paint_theme import theme
 
-__all__ = ["Picture", "curves", "save", "theme"]
+__all__ = [
+    "Picture",
+    "consistency",
+    "curves",
+    "flow",
+    "histograms",
+    "save",
+    "tax_contributions",
+    "tax_over_k",
+    "theme",
+]

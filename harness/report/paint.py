@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +16,27 @@ from numpy.typing import NDArray
 from agentenvs.errors import BadArgument
 from agentenvs.harness.ptgs import drawing
 from agentenvs.harness.report.paint_svg import plain, themed
-from agentenvs.harness.report.paint_theme import BASE, GRID, INK, POST, SHEET, SOFT
+from agentenvs.harness.report.paint_theme import BASE, COST, GAIN, GRID, INK, POST, SHEET, SOFT
+
+if TYPE_CHECKING:
+    from agentenvs.harness.tax.bands import Band
 
 __all__ = [
     "SIZE",
+    "SMALL",
     "Labels",
     "Picture",
     "draw",
+    "finite",
     "legend_below",
     "percent",
     "save",
+    "shade",
+    "share_axis",
     "shorten",
     "signed",
     "styles",
+    "tint",
     "tries_axis",
 ]
 
@@ -37,7 +45,8 @@ SIZE = (4.4, 3.2)
 Labels = tuple[str, str]
 """What the two arms are called."""
 
-_SMALL = 8.5
+#: the least size of words, in points.
+SMALL = 8.5
 _LONGEST = 40
 _DPI = 200
 
@@ -129,12 +138,42 @@ def shorten(name: str, longest: int = _LONGEST) -> str:
     return f"{name[: longest - 1 - tail].rstrip()}\u2026{name[len(name) - tail :].lstrip()}"
 
 
-def styles() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return how the lines of base and post look: told apart without colour too."""
+def styles(points: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return how the lines of base and post look: told apart without colour too.
+
+    Args:
+        points: how many a line has; few are shown, for a line of one cannot be seen.
+    """
+    few = points < 4
     return (
-        {"color": BASE, "linestyle": (0, (4, 1.6)), "linewidth": 1.8},
-        {"color": POST, "linestyle": "-", "linewidth": 1.8},
+        {"color": BASE, "linestyle": (0, (4, 1.6)), "linewidth": 1.8}
+        | ({"marker": "s", "markersize": 4.5} if few else {}),
+        {"color": POST, "linestyle": "-", "linewidth": 1.8}
+        | ({"marker": "o", "markersize": 4.5} if few else {}),
     )
+
+
+def tint(value: float, most: float) -> tuple[str, float]:
+    """Return the colour of a signed number and its opacity, on which words can still be read.
+
+    Args:
+        value: positive is a cost, negative a gain; NaN and 0 get no opacity.
+        most: the largest absolute value of the drawing.
+    """
+    if not (math.isfinite(value) and most > 0):
+        return GRID, 0.0
+    return COST if value > 0 else GAIN, 0.55 * min(abs(value) / most, 1.0)
+
+
+def shade(axes: Any, ks: NDArray[np.int64], band: Band, colour: str) -> None:
+    """Shade a band where it has ends; a single budget gets a bar."""
+    low, high = np.asarray(band.low, dtype=float), np.asarray(band.high, dtype=float)
+    if not np.isfinite(low).any():
+        return
+    if len(ks) == 1:
+        axes.vlines(ks, low, high, color=colour, alpha=0.35, linewidth=5)
+        return
+    axes.fill_between(ks, low, high, color=colour, alpha=0.2, linewidth=0, zorder=1.5)
 
 
 def signed(value: float, digits: int = 3) -> str:
@@ -200,7 +239,7 @@ def legend_below(figure: Any, handles: Iterable[Any], names: Sequence[str]) -> N
         shown,
         loc="outside lower center",
         ncols=len(shown) if wide else 1,
-        fontsize=_SMALL,
+        fontsize=SMALL,
         labelcolor=INK,
         handlelength=2.2,
         borderaxespad=0.2,
@@ -225,11 +264,11 @@ def _sheet(size: tuple[float, float]) -> Iterator[Any]:
         figure_facecolor="none",
         savefig_facecolor="none",
         axes_labelsize=9,
-        xtick_labelsize=_SMALL,
-        ytick_labelsize=_SMALL,
+        xtick_labelsize=SMALL,
+        ytick_labelsize=SMALL,
         xtick_labelcolor=SOFT,
         ytick_labelcolor=SOFT,
-        legend_fontsize=_SMALL,
+        legend_fontsize=SMALL,
         hatch_color=GRID,
         hatch_linewidth=0.8,
     ) as figure:

@@ -9,23 +9,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.harness.report.paint import (
+    SMALL,
     Labels,
     Picture,
     draw,
     finite,
     legend_below,
+    shade,
     share_axis,
     shorten,
     styles,
     tries_axis,
 )
 from agentenvs.harness.report.paint_theme import INK, SHEET
+from agentenvs.harness.tax import curve
+from agentenvs.harness.tax._checks import Arm, paired, single_k
+from agentenvs.harness.tax.consistency import hat_curve
+from agentenvs.harness.tax.curves import log_budgets
 
 if TYPE_CHECKING:
-    from agentenvs.harness.tax.bands import Band, CurveBands
+    from agentenvs.harness.tax.bands import CurveBands
     from agentenvs.harness.tax.crossing_set import CrossoverSet
 
-__all__ = ["curves", "paint_band"]
+__all__ = ["consistency", "curves"]
 
 
 def curves(bands: CurveBands, crossing: CrossoverSet, labels: Labels) -> Picture:
@@ -43,9 +49,9 @@ def curves(bands: CurveBands, crossing: CrossoverSet, labels: Labels) -> Picture
     def paint(figure: Any) -> None:
         axes = figure.subplots()
         lines = []
-        for band, style in zip((bands.base, bands.post), styles(), strict=True):
-            paint_band(axes, ks, band, style["color"])
-            lines += axes.plot(ks, band.value, zorder=3, **_dotted(style, len(ks)))
+        for band, style in zip((bands.base, bands.post), styles(len(ks)), strict=True):
+            shade(axes, ks, band, style["color"])
+            lines += axes.plot(ks, band.value, zorder=3, **style)
         tops = finite(bands.base.value, bands.post.value, bands.base.high, bands.post.high)
         share_axis(axes, float(tops.max(initial=0)), "tasks solved within k tries")
         tries_axis(axes, int(ks[-1]), low=int(ks[0]))
@@ -65,20 +71,42 @@ def curves(bands: CurveBands, crossing: CrossoverSet, labels: Labels) -> Picture
     return draw("curves", "Solved within k tries", told, paint)
 
 
-def paint_band(axes: Any, ks: NDArray[np.int64], band: Band, colour: str) -> None:
-    """Shade a band where it has ends; a single budget gets a bar."""
-    low, high = np.asarray(band.low, dtype=float), np.asarray(band.high, dtype=float)
-    if not np.isfinite(low).any():
-        return
-    if len(ks) == 1:
-        axes.vlines(ks, low, high, color=colour, alpha=0.35, linewidth=5)
-        return
-    axes.fill_between(ks, low, high, color=colour, alpha=0.2, linewidth=0, zorder=1.5)
+def consistency(base: Arm, post: Arm, labels: Labels, K: int | None = None) -> Picture:  # noqa: N803
+    """Return pass@k and pass^k of both arms: at least one of k tries succeeds, and all do.
 
+    Args:
+        base: a pair (c, n) of (T,) arrays, or `Counts`.
+        post: the same over the same tasks.
+        labels: what the arms are called.
+        K: the largest k; default the smallest n of both.
 
-def _dotted(style: dict[str, Any], points: int) -> dict[str, Any]:
-    """Show points where there are too few for a line to be seen."""
-    return style | ({"marker": "o", "markersize": 4} if points < 4 else {})
+    Raises:
+        BadArgument: as `sharpening_tax`.
+    """
+    arms = paired(base, post)
+    smallest = int(min(arms.base.n.min(), arms.post.n.min()))
+    ks = log_budgets(smallest if K is None else single_k("K", K, smallest))
+    some = [curve(arm.c, arm.n, ks) for arm in arms]
+    every = [hat_curve(arm.c, arm.n, ks) for arm in arms]
+
+    def paint(figure: Any) -> None:
+        axes = figure.subplots()
+        lines = []
+        for above, below, style in zip(some, every, styles(len(ks)), strict=True):
+            lines += axes.plot(ks, above, zorder=3, **style)
+            axes.plot(ks, below, zorder=3, **style)
+            axes.fill_between(ks, below, above, color=style["color"], alpha=0.09, linewidth=0)
+        share_axis(axes, max(float(line.max()) for line in some), "tasks")
+        tries_axis(axes, int(ks[-1]))
+        legend_below(figure, lines, labels)
+
+    one, two = (shorten(label) for label in labels)
+    told = (
+        f"Upper line of each arm: at least one of k tries succeeds (pass@k). Lower line: all k "
+        f"succeed (pass^k). What lies between are tasks solved sometimes. Dashed: {one}; solid: "
+        f"{two}."
+    )
+    return draw("consistency", "Solved once, solved every time", told, paint)
 
 
 def _mark(axes: Any, bands: CurveBands, crossing: CrossoverSet) -> None:
@@ -97,7 +125,7 @@ def _mark(axes: Any, bands: CurveBands, crossing: CrossoverSet) -> None:
         transform=axes.transAxes,
         ha="left" if share < 0.3 else "right" if share > 0.7 else "center",
         va="bottom",
-        fontsize=8.5,
+        fontsize=SMALL,
         color=INK,
     )
     if crossing.k is None:
