@@ -12,7 +12,7 @@ A(K) is also the mean of (H - 1) [H <= K], H the rank of the first success in a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import comb
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import as_tasks, check_k, integers, whole_counts
 
-__all__ = ["area", "curve", "pass_at_k", "pass_hat_k"]
+__all__ = ["area", "curve", "mean_unbroken", "pass_at_k", "pass_hat_k"]
 
 # Up to here a table comes from integers and every entry is the nearest double; beyond, running
 # products stay within about n * 1e-16 of it, relatively.
@@ -90,18 +90,42 @@ def curve(c: ArrayLike, n: ArrayLike, Ks: ArrayLike) -> NDArray[np.float64]:  # 
         return np.empty(0)
     top = int(ks.max())
     check_k("k", int(ks.min()), top, int(tasks.n.min()))
-    base = int(tasks.n.max()) + 1
-    distinct, where = np.unique(tasks.n * base + tasks.c, return_inverse=True)
-    share = np.bincount(where) / len(tasks.c)
+    level = np.zeros(top)
+    for share, miss in _unbroken(tasks.n - tasks.c, tasks.n, top):
+        level += share @ (1 - miss)
+    return np.minimum(level, 1.0)[ks - 1]
+
+
+def mean_unbroken(c: NDArray[np.int64], n: NDArray[np.int64], top: int) -> NDArray[np.float64]:
+    """Return the mean over tasks of C(c, k) / C(n, k), k = 1, ..., top.
+
+    That is the mean pass^k; with the failures n - c for `c`, the mean chance that k tries fail.
+
+    Args:
+        c: (T,) checked successes.
+        n: (T,) checked rollouts.
+        top: the largest k, at most the smallest n.
+    """
+    mean = np.zeros(top)
+    for share, chance in _unbroken(c, n, top):
+        mean += share @ chance
+    return mean
+
+
+def _unbroken(
+    c: NDArray[np.int64], n: NDArray[np.int64], top: int
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Yield kinds of tasks in blocks: their share of all, (U,), and (U, top) C(c, k) / C(n, k)."""
+    base = int(n.max()) + 1
+    distinct, where = np.unique(n * base + c, return_inverse=True)
+    share = np.bincount(where) / len(c)
     n_of, c_of = np.divmod(distinct, base)
     drawn = np.arange(top)
-    level = np.zeros(top)
     block = max(1, _BLOCK // top)
     for start in range(0, len(distinct), block):
         rolls, hits = n_of[start : start + block, None], c_of[start : start + block, None]
-        miss = np.cumprod(np.maximum(rolls - hits - drawn, 0) / (rolls - drawn), axis=1)
-        level += share[start : start + block] @ (1 - miss)
-    return np.minimum(level, 1.0)[ks - 1]
+        chance = np.cumprod(np.maximum(hits - drawn, 0) / (rolls - drawn), axis=1)
+        yield share[start : start + block], chance
 
 
 def _look_up(
