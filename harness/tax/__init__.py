@@ -29,6 +29,8 @@ from agentenvs.harness.tax.measures import (
     sharpening_tax,
 )
 from agentenvs.harness.tax.parts import TaxParts, tax_parts
+from agentenvs.harness.tax.prediction import SplitHalf, split_half
+from agentenvs.harness.tax.rank import Correlation, spearman
 from agentenvs.harness.tax.sensitivity import (
     Audit,
     FalsePasses,
@@ -48,6 +50,7 @@ __all__ = [
     "Audit",
     "Band",
     "Comparison",
+    "Correlation",
     "Counts",
     "Crossover",
     "CrossoverInterval",
@@ -59,6 +62,7 @@ __all__ = [
     "Partition",
     "PartitionInterval",
     "SharpeningTax",
+    "SplitHalf",
     "TaxBands",
     "TaxInterval",
     "TaxParts",
@@ -83,6 +87,8 @@ __all__ = [
     "scalability",
     "sharpening_tax",
     "sharpening_tax_interval",
+    "spearman",
+    "split_half",
     "tax_bands",
     "tax_parts",
     "with_false_positives",
