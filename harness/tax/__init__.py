@@ -31,6 +31,7 @@ from agentenvs.harness.tax.measures import (
 from agentenvs.harness.tax.parts import TaxParts, tax_parts
 from agentenvs.harness.tax.prediction import SplitHalf, split_half
 from agentenvs.harness.tax.rank import Correlation, spearman
+from agentenvs.harness.tax.reference import published
 from agentenvs.harness.tax.sensitivity import (
     Audit,
     FalsePasses,
@@ -83,6 +84,7 @@ __all__ = [
     "pass_at_k",
     "pass_at_k_interval",
     "pass_hat_k",
+    "published",
     "s_max",
     "scalability",
     "sharpening_tax",
