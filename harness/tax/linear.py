@@ -8,21 +8,26 @@ errors, bands and multiplier draws need. Tasks that were drawn together count by
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.harness.tax._checks import Tasks
-from agentenvs.harness.tax.clusters import by_cluster, cluster_codes, cluster_count
+from agentenvs.harness.tax.clusters import Clusters, by_cluster, cluster_codes, cluster_count
 from agentenvs.harness.tax.estimators import area
-from agentenvs.harness.tax.shares import no_spread
+from agentenvs.harness.tax.shares import Estimate, no_spread, quantile
+from agentenvs.harness.tax.student import student_quantile
 
 __all__ = [
+    "Clusters",
     "Linear",
     "by_cluster",
     "cluster_codes",
     "cluster_count",
+    "critical_value",
+    "interval_of",
     "mean_of",
     "scalability_of",
     "standard_error",
@@ -82,3 +87,35 @@ def standard_error(pull: NDArray[np.float64], clusters: NDArray[np.intp] | None 
     if no_spread(sums):
         return math.nan
     return math.sqrt(float(np.dot(sums, sums)) * groups / (groups - 1)) / len(pull)
+
+
+def interval_of(
+    linear: Linear,
+    critical: float,
+    clusters: NDArray[np.intp] | None = None,
+    low: float = -math.inf,
+    high: float = math.inf,
+) -> Estimate:
+    """Return value -+ critical * se, cut to what the measure can be; NaN where se is unknown."""
+    value, se = linear.value, standard_error(linear.pull, clusters)
+    return Estimate(value, se, max(value - critical * se, low), min(value + critical * se, high))
+
+
+def critical_value(confidence: float, groups: int) -> float:
+    """Return how many standard errors an interval reaches to each side.
+
+    Student's quantile, since the error is estimated from as many squares as there are groups:
+    2.26 with 10 of them, 1.98 with 120. NaN for a single one.
+
+    Args:
+        confidence: the share of intervals that should hold the truth.
+        groups: tasks, or clusters of tasks, that were drawn by themselves.
+
+    Raises:
+        BadArgument: `confidence` is no number between 0 and 1.
+    """
+    quantile(confidence)
+    return _student(confidence, groups - 1) if groups > 1 else math.nan
+
+
+_student = lru_cache(maxsize=256)(student_quantile)

@@ -5,7 +5,7 @@ tasks and 8 rollouts it holds the true pass@1 in 81 % of the cases instead of 95
 every task is at 0 it is empty. Here the interval is Wilson's, for as many tasks as a
 yes-or-no question would need to be as sure as these tasks are. That number comes from the
 tasks' own spread, measured with half a task that always fails and half a task that always
-succeeds added, so that no spread is ever taken for certainty. `docs/tax.md` has the coverage.
+succeeds added, so that no spread is ever taken for certainty. `docs/intervals.md` has the coverage.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import as_tasks, single_k
+from agentenvs.harness.tax.clusters import by_cluster
 from agentenvs.harness.tax.estimators import pass_at_k, pass_hat_k
 
 __all__ = [
@@ -98,22 +99,34 @@ def partition_interval(
     return PartitionInterval(*(share_interval(x, z) for x in (1 - some, some - every, every)))
 
 
-def share_interval(values: NDArray[np.float64], z: float) -> Estimate:
+def share_interval(
+    values: NDArray[np.float64], z: float, clusters: NDArray[np.intp] | None = None
+) -> Estimate:
     """Return the mean of the tasks' values in [0, 1] with Wilson's interval.
 
     Args:
         values: (T,) numbers in [0, 1].
         z: the normal quantile of the interval's ends.
+        clusters: (T,) codes of tasks that were drawn together; the half a task that is added at
+            0 and at 1 is then half a cluster of the usual size.
     """
-    size, mean = len(values), float(np.mean(values))
+    mean = float(values.sum()) / len(values)
+    sums = by_cluster(values, clusters)
+    size = len(sums)
+    # Sizes and sums in units of a cluster's mean size: without clusters, 1 and the values.
+    unit = len(values) / size
+    weights = by_cluster(np.ones(len(values)), clusters) / unit
     middle = (size * mean + 0.5) / (size + 1)
-    spread = (float(np.dot(values, values)) + 0.5) / (size + 1) - middle**2
+    off = sums / unit - middle * weights
+    spread = (float(np.dot(off, off)) + 0.5 * (middle**2 + (1 - middle) ** 2)) / (size + 1)
     like = middle * (1 - middle) / spread * max(size - 1, 1)
     shrink = 1 + z * z / like
     centre = (mean + z * z / (2 * like)) / shrink
     half = z / shrink * math.sqrt(max(mean * (1 - mean), 0) / like + (z / (2 * like)) ** 2)
-    pull = values - mean
-    se = math.nan if no_spread(pull) else float(np.std(values, ddof=1)) / math.sqrt(size)
+    pull = sums - mean * unit * weights
+    se = math.nan
+    if not no_spread(pull):
+        se = math.sqrt(float(np.dot(pull, pull)) * size / (size - 1)) / len(values)
     # Rounding must not put an end on the wrong side of the value.
     low, high = min(max(centre - half, 0.0), mean), max(min(centre + half, 1.0), mean)
     return Estimate(mean, se, low, high)
