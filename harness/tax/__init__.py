@@ -16,6 +16,7 @@ from agentenvs.harness.tax.counts import Counts
 from agentenvs.harness.tax.crossing import CrossoverInterval, crossover_interval
 from agentenvs.harness.tax.crossing_set import CrossoverSet, crossover_set
 from agentenvs.harness.tax.decomposition import BINS, Decomposition, decompose, flow
+from agentenvs.harness.tax.demand import expected_tries
 from agentenvs.harness.tax.estimators import area, curve, pass_at_k, pass_hat_k
 from agentenvs.harness.tax.intervals import TaxInterval, sharpening_tax_interval
 from agentenvs.harness.tax.measures import (
@@ -28,10 +29,12 @@ from agentenvs.harness.tax.measures import (
     scalability,
     sharpening_tax,
 )
+from agentenvs.harness.tax.options import KINDS, Option
 from agentenvs.harness.tax.parts import TaxParts, tax_parts
 from agentenvs.harness.tax.prediction import SplitHalf, split_half
 from agentenvs.harness.tax.rank import Correlation, spearman
 from agentenvs.harness.tax.reference import published
+from agentenvs.harness.tax.routing import ArmChoice, Routing, route
 from agentenvs.harness.tax.sensitivity import (
     Audit,
     FalsePasses,
@@ -48,6 +51,8 @@ from agentenvs.harness.tax.table import Comparison, compare
 
 __all__ = [
     "BINS",
+    "KINDS",
+    "ArmChoice",
     "Audit",
     "Band",
     "Comparison",
@@ -60,8 +65,10 @@ __all__ = [
     "Decomposition",
     "Estimate",
     "FalsePasses",
+    "Option",
     "Partition",
     "PartitionInterval",
+    "Routing",
     "SharpeningTax",
     "SplitHalf",
     "TaxBands",
@@ -76,6 +83,7 @@ __all__ = [
     "curve",
     "curve_bands",
     "decompose",
+    "expected_tries",
     "flow",
     "hat_curve",
     "lone_success_audit",
@@ -85,6 +93,7 @@ __all__ = [
     "pass_at_k_interval",
     "pass_hat_k",
     "published",
+    "route",
     "s_max",
     "scalability",
     "sharpening_tax",
