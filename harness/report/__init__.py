@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentenvs.harness.report.gather import Findings, find
-    from agentenvs.harness.report.page import page
-    from agentenvs.harness.report.pictures import pictures
+    from agentenvs.harness.report.pair_figures import pictures
+    from agentenvs.harness.report.pair_page import page
 
 __all__ = ["Findings", "find", "page", "pictures"]
 
 _MODULES = {
     "gather": ("Findings", "find"),
-    "page": ("page",),
-    "pictures": ("pictures",),
+    "pair_page": ("page",),
+    "pair_figures": ("pictures",),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 

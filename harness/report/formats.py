@@ -50,7 +50,11 @@ def percent(share: float, digits: int = 0) -> str:
 def percents(first: float, second: float) -> tuple[str, str]:
     """Return two shares with as many digits as it takes to tell them apart."""
     digits = 0
-    while digits < 2 and abs(first - second) > 1e-9 and percent(first, digits) == percent(second, digits):
+    while (
+        digits < 2
+        and abs(first - second) > 1e-9
+        and percent(first, digits) == percent(second, digits)
+    ):
         digits += 1
     return percent(first, digits), percent(second, digits)
 

@@ -92,7 +92,9 @@ def section(title: str, body: Sequence[str], name: str, kind: str = "") -> str:
     parts = [part for part in body if part]
     if not parts:
         return ""
-    return f"<section id='{text(name)}'{_kind(kind)}><h2>{text(title)}</h2>{''.join(parts)}</section>"
+    return (
+        f"<section id='{text(name)}'{_kind(kind)}><h2>{text(title)}</h2>{''.join(parts)}</section>"
+    )
 
 
 def folded(title: str, body: str, kind: str = "") -> str:
@@ -103,7 +105,9 @@ def folded(title: str, body: str, kind: str = "") -> str:
 def table(head: Sequence[str], rows: Sequence[Sequence[str | Cell]], caption: str = "") -> str:
     """Return a table whose first column heads its rows; wide ones scroll by themselves."""
     heads = "".join(f"<th scope='col'>{text(name)}</th>" for name in head)
-    lines = "".join(f"<tr>{''.join(_cell(cell, at) for at, cell in enumerate(row))}</tr>" for row in rows)
+    lines = "".join(
+        f"<tr>{''.join(_cell(cell, at) for at, cell in enumerate(row))}</tr>" for row in rows
+    )
     told = f"<caption>{text(caption)}</caption>" if caption else ""
     hint = _HINT if len(head) > 4 else ""
     return (

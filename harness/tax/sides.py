@@ -11,7 +11,7 @@ from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import Arm, Paired, Tasks, paired
 from agentenvs.harness.tax.counts import Counts
 
-__all__ = ["Side", "match", "setting_warnings", "side", "side_warnings"]
+__all__ = ["Side", "compared_settings", "match", "setting_warnings", "side", "side_warnings"]
 
 # Settings that may differ between two arms without making the comparison unfair: who acts, and
 # the bookkeeping of the run. Task ids and n are compared through the outcomes themselves.
@@ -199,7 +199,7 @@ def setting_warnings(sides: tuple[Side, Side], labels: tuple[str, str]) -> Itera
             "compare run folders, or see to it that both arms were asked alike."
         )
         return
-    first, second = (dict(_flat(one.settings)) for one in sides)
+    first, second = (compared_settings(one.settings) for one in sides)
     for key in dict.fromkeys((*first, *second)):
         if first.get(key) != second.get(key):
             one, two = (_show(known, key) for known in (first, second))
@@ -209,8 +209,12 @@ def setting_warnings(sides: tuple[Side, Side], labels: tuple[str, str]) -> Itera
             )
 
 
+def compared_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that two arms should agree in, nested ones under dotted names."""
+    return dict(_flat(settings))
+
+
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the settings that should agree, nested ones under dotted names."""
     for key, value in settings.items():
         if prefix.startswith("policy.") or key == "policy":
             if isinstance(value, Mapping):

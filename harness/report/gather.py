@@ -1,0 +1,217 @@
+"""Everything that the page about two runs shows, worked out once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agentenvs.harness.report.changes import Changes, task_changes
+from agentenvs.harness.report.parsing import Reading, reading
+from agentenvs.harness.report.settings import Setting, side_by_side
+from agentenvs.harness.report.talks import Talk, Transcripts, choose
+from agentenvs.harness.tax import Comparison, Counts, Estimate, compare, pass_hat_k
+from agentenvs.harness.tax._checks import Arm, Paired
+from agentenvs.harness.tax.bands import CurveBands, TaxBands, curve_bands, tax_bands
+from agentenvs.harness.tax.consistency import consistency_gap
+from agentenvs.harness.tax.crossing_set import CrossoverSet, crossover_set
+from agentenvs.harness.tax.decomposition import Decomposition, decompose, flow
+from agentenvs.harness.tax.parts import TaxParts, tax_parts
+from agentenvs.harness.tax.sensitivity import Audit, lone_success_audit
+from agentenvs.harness.tax.shares import quantile, share_interval
+from agentenvs.harness.tax.sides import match, side
+
+if TYPE_CHECKING:
+    from agentenvs.harness.outcomes import Outcomes
+
+__all__ = ["Consistency", "Findings", "find"]
+
+_SHOWN = 20
+
+
+class Consistency(NamedTuple):
+    """pass^k at one k: the chance that k tries all succeed.
+
+    Attributes:
+        k: tries.
+        base, post: pass^k of both arms.
+        gain: post minus base.
+    """
+
+    k: int
+    base: Estimate
+    post: Estimate
+    gain: Estimate
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What was found about two runs; made by `find`.
+
+    Attributes:
+        comparison: the measures as `agentenvs tax` prints them.
+        task_ids: the tasks' names.
+        arms: the counts of both arms in this order.
+        top: the largest budget shown, n unless `ks` says otherwise.
+        K: the budget at which the tax is told, n/2 unless `ks` says otherwise; None where there
+            is no second try.
+        bands: pass@k over all budgets.
+        tax_bands: S and the taxes over all budgets; None where there is no second try.
+        crossing: where the curves cross.
+        decomposition, parts, audit: where the tax at `K` comes from; None without second try.
+        flow: (3, 3) expected shares of tasks that go from each bin to each.
+        consistency: pass^k at some k.
+        changes: what changed task by task.
+        talks: for each arm, rollouts of the tasks shown, by task id and success.
+        readings: how the replies of each arm were read, None where that is not recorded.
+        settings: of both arms, side by side.
+        common: whether tasks that only one arm has were left out.
+    """
+
+    comparison: Comparison
+    task_ids: tuple[str, ...]
+    arms: Paired
+    top: int
+    K: int | None
+    bands: CurveBands
+    tax_bands: TaxBands | None
+    crossing: CrossoverSet
+    decomposition: Decomposition | None
+    parts: TaxParts | None
+    audit: Audit | None
+    flow: NDArray[np.float64]
+    consistency: tuple[Consistency, ...]
+    changes: Changes
+    talks: tuple[Mapping[tuple[str, bool], Talk], Mapping[tuple[str, bool], Talk]]
+    readings: tuple[Reading | None, Reading | None]
+    settings: tuple[Setting, ...]
+    common: bool
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """What the two arms are called."""
+        return self.comparison.labels
+
+    @property
+    def n(self) -> int:
+        """The smallest number of rollouts of a task."""
+        return int(min(arm.n.min() for arm in self.arms))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the transcripts as plain data; NaN stays NaN."""
+        left_out = ("comparison", "arms", "talks", "task_ids")
+        rest = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out}
+        return {**self.comparison.to_dict(), **{key: _plain(value) for key, value in rest.items()}}
+
+
+def find(
+    base: Outcomes | Arm,
+    post: Outcomes | Arm,
+    *,
+    ks: Sequence[int] | None = None,
+    confidence: float = 0.95,
+    common: bool = False,
+    transcripts: tuple[Transcripts | None, Transcripts | None] = (None, None),
+) -> Findings:
+    """Work out what the page about two runs shows.
+
+    Args:
+        base: `Outcomes` before post-training, or its `Counts`, or a pair (c, n).
+        post: the same after it.
+        ks: the budgets of the table; default those of `compare`. The largest one heads the page.
+        confidence: what the intervals aim at.
+        common: compare on the tasks that both have, where one lacks some.
+        transcripts: for each arm what was said: a mapping task id -> rows of
+            `read_transcripts`, or the rows in any order, which are read once; or None.
+
+    Raises:
+        BadArgument: as `compare`.
+    """
+    comparison = compare(base, post, ks, confidence, common)
+    sides = side(base), side(post)
+    arms = match(sides, comparison.labels, common)
+    task_ids = _names(sides[0].arm, sides[1].arm, len(arms.base.c), common)
+    first, second = (Counts(task_ids, *arm) for arm in arms)
+    n = int(min(arm.n.min() for arm in arms))
+    budgets = [row.K for row in comparison.rows]
+    top, k = max(budgets), _tax_budget(budgets, n)
+    changes = task_changes(task_ids, arms)
+    return Findings(
+        comparison=comparison,
+        task_ids=task_ids,
+        arms=arms,
+        top=top,
+        K=k,
+        bands=curve_bands(first, second, confidence=confidence),
+        tax_bands=tax_bands(first, second, confidence=confidence) if n > 1 else None,
+        crossing=crossover_set(first, second, n, confidence),
+        decomposition=None if k is None else decompose(first, second, k, confidence),
+        parts=None if k is None else tax_parts(first, second, k, confidence),
+        audit=None if k is None else lone_success_audit(first, second, k),
+        flow=flow(first, second),
+        consistency=tuple(_consistency(arms, k, confidence) for k in _tries(n)),
+        changes=changes,
+        talks=_talks(changes, transcripts),
+        readings=(_reading(base), _reading(post)),
+        settings=side_by_side(sides[0].settings, sides[1].settings),
+        common=common,
+    )
+
+
+def _names(base: Any, post: Any, tasks: int, common: bool) -> tuple[str, ...]:
+    """Return the names of the matched tasks; numbers where the arms have none."""
+    if not hasattr(base, "task_ids"):
+        return tuple(f"task {at}" for at in range(1, tasks + 1))
+    both = set(post.task_ids) if common else set(base.task_ids)
+    return tuple(name for name in base.task_ids if name in both)
+
+
+def _tax_budget(budgets: Sequence[int], n: int) -> int | None:
+    """Return the budget at which the tax is told: the largest that is not of high variance."""
+    tried = sorted(k for k in budgets if k > 1)
+    return max((k for k in tried if 2 * k <= n), default=tried[0] if tried else None)
+
+
+def _tries(n: int) -> list[int]:
+    return sorted({k for k in (1, 2, 4, 8, n // 4, n // 2, n) if 1 <= k <= n})
+
+
+def _consistency(arms: Paired, k: int, confidence: float) -> Consistency:
+    z = quantile(confidence)
+    before, after = (share_interval(pass_hat_k(*arm, k), z) for arm in arms)
+    return Consistency(k, before, after, consistency_gap(arms.base, arms.post, k, confidence))
+
+
+def _talks(
+    changes: Changes, transcripts: tuple[Transcripts | None, Transcripts | None]
+) -> tuple[Mapping[tuple[str, bool], Talk], Mapping[tuple[str, bool], Talk]]:
+    """Choose a success of the arm that solves a task and a failure of the one that does not."""
+    lost, gained = changes.shown(_SHOWN)
+    first = {one.task_id: (one.change < 0,) for one in (*lost, *gained)}
+    second = {one.task_id: (one.change > 0,) for one in (*lost, *gained)}
+    return choose(transcripts[0], first), choose(transcripts[1], second)
+
+
+def _reading(source: Any) -> Reading | None:
+    totals = getattr(source, "parse_totals", None)
+    return reading(totals()) if callable(totals) else None
+
+
+def _plain(value: Any) -> Any:
+    """Return dataclasses, named tuples and arrays as dictionaries, lists and numbers."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {name: _plain(getattr(value, name)) for name in value._fields}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Collection) and not isinstance(value, str | bytes):
+        return [_plain(one) for one in value]
+    return value

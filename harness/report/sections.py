@@ -1,0 +1,232 @@
+"""The sections about the tax: over the budgets, where it comes from, how sure it is."""
+
+from __future__ import annotations
+
+import math
+
+from agentenvs.harness.report.formats import count, number, percent, signed, span
+from agentenvs.harness.report.gather import Findings
+from agentenvs.harness.report.markup import Cell, paragraph, section, table
+from agentenvs.harness.report.words import moved, voice
+from agentenvs.harness.tax import Estimate
+from agentenvs.harness.tax.decomposition import BINS
+
+__all__ = ["bins_section", "consistency_section", "origin_section", "tax_section"]
+
+
+def tax_section(found: Findings, figure: str) -> str:
+    """Return the tax over the budgets."""
+    if found.K is None:
+        return ""
+    first, second = found.labels
+    rows: list[list[str | Cell]] = []
+    for row in found.comparison.rows:
+        if row.K == 1:
+            continue
+        told = row.measures
+        mark = " *" if row.high_variance else ""
+        rows.append(
+            [
+                f"{row.K} tries{mark}",
+                _share(told.pass_base),
+                _share(told.pass_post),
+                _estimate(told.A_base, 2),
+                _estimate(told.A_post, 2),
+                _estimate(told.tax_A, 2, sign=True),
+                _estimate(told.S_base, 3),
+                _estimate(told.S_post, 3),
+                _estimate(told.tax_S, 3, sign=True),
+            ]
+        )
+    heads = [
+        "K",
+        f"pass@K, {first}",
+        f"pass@K, {second}",
+        f"A, {first}",
+        f"A, {second}",
+        "Tax_A",
+        f"S, {first}",
+        f"S, {second}",
+        "Tax_S",
+    ]
+    body = [
+        "<div class='pair'>",
+        figure,
+        "<div>",
+        paragraph(
+            "The Sharpening Tax asks how much less it helps to try again after training. S(K) is "
+            "the share of the first try's failures that up to K tries mend, early ones counting "
+            "more; Tax_S is S before minus S after. Above 0, training took away some of what "
+            "trying again used to give."
+        ),
+        paragraph(
+            "A(K) says the same in tries: how many failed tries go by before the first success, "
+            "if it comes within K tries. Tax_A is A before minus A after. It also rises when the "
+            "same tasks are solved sooner, so look at pass@K beside it."
+        ),
+        paragraph(
+            "The size of the tax, and even its sign, can change with K. One K alone says little."
+        ),
+        "</div></div>",
+        table(heads, rows),
+    ]
+    notes = [f"K = {row.K}: {row.undefined}." for row in found.comparison.rows if row.undefined]
+    if any(row.high_variance for row in found.comparison.rows):
+        notes.append(
+            "* K is more than half of the rollouts, where these numbers scatter most; "
+            "twice as many rollouts as K are enough."
+        )
+    body.append(paragraph(" ".join(notes), "note"))
+    return section("The tax at several numbers of tries", ["".join(body)], "tax")
+
+
+def origin_section(found: Findings, figure: str) -> str:
+    """Return where the tax comes from: which tasks, and lost coverage or solving sooner."""
+    split, parts = found.decomposition, found.parts
+    if split is None or parts is None:
+        return ""
+    say = voice(found)
+    k = split.K
+    words = [
+        f"Each task is put into a bin by its rollouts: never, sometimes or always solved. At "
+        f"{k} tries Tax_A is {signed(parts.tax_A.value, 2)} tries; it is exactly the sum of what "
+        "the nine kinds of tasks bring.",
+        _largest(found),
+        f"Told another way, {signed(parts.coverage.value, 2)} tries come from solving "
+        f"{'fewer' if parts.coverage.value > 0 else 'no fewer'} tasks within {k} tries (coverage"
+        f"{_in(parts.coverage)}), and {signed(parts.earliness.value, 2)} from solving tasks at "
+        f"other times on the way (earliness{_in(parts.earliness)}; above 0, {say.second} is ahead "
+        "on average). A tax without a coverage part is no lost task: the same tasks are solved "
+        "sooner.",
+    ]
+    rows: list[list[str | Cell]] = []
+    for at, name in enumerate(BINS):
+        cells: list[str | Cell] = [name]
+        for to in range(3):
+            tasks = int(split.tasks[at, to])
+            if not tasks:
+                cells.append(Cell("\u2013", "no task", "quiet"))
+                continue
+            cell = split.cells[at][to]
+            more = "" if math.isnan(cell.low) else f"{span(cell, 2, sign=True)}; "
+            cells.append(Cell(signed(cell.value, 2), f"{more}{count(tasks, 'task')}"))
+        rows.append(cells)
+    heads = [f"{found.labels[0]} \u2193 / {found.labels[1]} \u2192", *BINS]
+    body = [
+        "<div class='pair'><div>",
+        *(paragraph(line) for line in words),
+        table(heads, rows, f"What each kind of task brings to Tax_A({k}), in tries"),
+        "</div>",
+        figure,
+        "</div>",
+    ]
+    return section("Where the tax comes from", ["".join(body)], "origin")
+
+
+def _largest(found: Findings) -> str:
+    split = found.decomposition
+    if split is None or not split.tax_A.any():
+        return ""
+    at, to = divmod(int(abs(split.tax_A).argmax()), 3)
+    means = {
+        (1, 0): "tasks that were solved now and then and are never solved now",
+        (1, 1): "tasks that were, and still are, solved now and then",
+        (1, 2): "tasks that were solved now and then and are always solved now",
+        (0, 1): "tasks that were never solved and now are, now and then",
+        (2, 1): "tasks that were always solved and now fail now and then",
+    }
+    if (at, to) not in means:
+        return ""
+    return (
+        f"Most of it, {signed(float(split.tax_A[at, to]), 2)}, comes from {means[at, to]} "
+        f"({count(int(split.tasks[at, to]), 'task')})."
+    )
+
+
+def _in(estimate: Estimate) -> str:
+    return "" if math.isnan(estimate.low) else f", {span(estimate, 2, sign=True)}"
+
+
+def bins_section(found: Findings, histograms: str, flow: str) -> str:
+    """Return how often tasks are solved in both arms, and how tasks move between the bins."""
+    first, second = found.labels
+    told = found.comparison
+    rows: list[list[str | Cell]] = []
+    for name in BINS:
+        one, two = (getattr(share, name) for share in told.shares)
+        rows.append([f"{name} solved in {told.m}", _share(one), _share(two)])
+    moves = []
+    for at, name in enumerate(BINS):
+        moves.append([f"{name} in {first}", *(percent(float(share)) for share in found.flow[at])])
+    body = [
+        "<div class='pair'>",
+        histograms,
+        flow,
+        f"<div>{table(['bin', first, second], rows, 'Shares of tasks')}</div>",
+        "<div>"
+        + table(
+            ["from", *(f"to {name} in {second}" for name in BINS)],
+            moves,
+            f"Where tasks go, in shares of all tasks, with {told.m} rollouts of each arm",
+        )
+        + "</div></div>",
+        paragraph(
+            "These shares move with the number of rollouts, for one and the same model. Both arms "
+            f"are therefore told for {told.m} rollouts.",
+            "note",
+        ),
+    ]
+    return section("How often tasks are solved", ["".join(body)], "bins")
+
+
+def consistency_section(found: Findings, figure: str) -> str:
+    """Return how often all of k tries succeed."""
+    first, second = found.labels
+    rows: list[list[str | Cell]] = []
+    for one in found.consistency:
+        gain = Estimate(-one.gain.value, one.gain.se, -one.gain.high, -one.gain.low)
+        way = {"gain": "more reliable", "loss": "less reliable", "open": "not decided"}
+        ends = "no interval" if math.isnan(gain.low) else _points_span(one.gain)
+        rows.append(
+            [
+                f"{one.k}",
+                _share(one.base),
+                _share(one.post),
+                Cell(f"{signed(100 * one.gain.value, 1)}\u00a0points", ends),
+                Cell(way[moved(gain)], "", "quiet"),
+            ]
+        )
+    body = [
+        "<div class='pair'>",
+        figure,
+        "<div>",
+        paragraph(
+            "pass^k is the chance that k tries at a task all succeed: what a user feels who needs "
+            "it to work every time. Training often raises it while it lowers the share of tasks "
+            "that many tries can solve."
+        ),
+        table(["k", f"pass^k, {first}", f"pass^k, {second}", "gained", ""], rows),
+        "</div></div>",
+    ]
+    return section("Does it work every time?", ["".join(body)], "consistency")
+
+
+def _points_span(estimate: Estimate) -> str:
+    return f"{signed(100 * estimate.low, 1)} to {signed(100 * estimate.high, 1)}"
+
+
+def _share(estimate: Estimate) -> Cell:
+    if math.isnan(estimate.low):
+        return Cell(percent(estimate.value), "no interval")
+    return Cell(
+        percent(estimate.value, 1),
+        f"{number(100 * estimate.low, 1)} to {number(100 * estimate.high, 1)}",
+    )
+
+
+def _estimate(estimate: Estimate, digits: int, *, sign: bool = False) -> Cell:
+    if math.isnan(estimate.value):
+        return Cell("undefined", "", "quiet")
+    shown = signed(estimate.value, digits) if sign else number(estimate.value, digits)
+    clear = sign and moved(estimate) != "open"
+    return Cell(shown, span(estimate, digits, sign=sign), "strong" if clear else "")

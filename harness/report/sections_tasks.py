@@ -1,0 +1,172 @@
+"""The sections about single tasks and single replies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentenvs.harness.report.changes import Change
+from agentenvs.harness.report.formats import count, number, percent, signed
+from agentenvs.harness.report.gather import Findings
+from agentenvs.harness.report.markup import (
+    Cell,
+    cut,
+    folded,
+    paragraph,
+    plain,
+    section,
+    table,
+    text,
+)
+from agentenvs.harness.report.parsing import Reading
+from agentenvs.harness.report.talks import Talk, show_talk
+from agentenvs.harness.report.words import voice
+
+__all__ = ["parse_section", "tasks_section"]
+
+_SHOWN = 20
+_LISTED = 400
+_LONGEST_ID = 80
+
+
+def tasks_section(found: Findings, room: int) -> str:
+    """Return the tasks gained and lost, with transcripts of those that changed most.
+
+    Args:
+        found: what was found.
+        room: bytes for one transcript.
+    """
+    changes, say = found.changes, voice(found)
+    lost, gained = changes.shown(_SHOWN)
+    tasks = len(changes.tasks)
+    moved = [one for one in changes.tasks if one.change]
+    words = [
+        f"{count(changes.vanished, 'task')} that {say.first} solved at least once "
+        f"{'was' if changes.vanished == 1 else 'were'} not solved by {say.second} in any "
+        f"rollout, and {changes.appeared} the other way round.",
+        f"Beyond chance, {count(changes.lost, 'task')} got worse and {changes.gained} better, out "
+        f"of {tasks:,} (marked \u25cf). The mark allows for the number of tasks: about "
+        f"{percent(changes.rate)} of the marked ones, at most, are expected to be there by chance.",
+    ]
+    body = [*(paragraph(line) for line in words)]
+    if not moved:
+        body.append(paragraph("No task was solved more often by one model than by the other."))
+        return section("Tasks gained and lost", body, "tasks")
+    top = [*lost, *gained]
+    body.append(_changed(found, top, f"The {len(top)} largest changes, losses first"))
+    talks = "".join(_talks(found, one, room) for one in top)
+    if talks:
+        body.append("<h3>What was said</h3>")
+        body.append(
+            paragraph(
+                "One rollout that succeeded, from the model that solves the task more often, and "
+                "one that failed, from the other, for the reason that is most frequent there. "
+                "Everything below was written by models and environments."
+            )
+        )
+        body.append(talks)
+    else:
+        body.append(paragraph("The runs keep no transcripts of these tasks.", "note"))
+    if len(moved) > len(top):
+        shown = (
+            [*moved[: _LISTED // 2], *moved[-(_LISTED // 2) :]] if len(moved) > _LISTED else moved
+        )
+        left = len(moved) - len(shown)
+        note = f" ({left:,} small ones left out)" if left else ""
+        body.append(
+            folded(
+                f"All {count(len(moved), 'task')} that changed{note}", _changed(found, shown, "")
+            )
+        )
+    return section("Tasks gained and lost", body, "tasks")
+
+
+def _changed(found: Findings, rows: Sequence[Change], caption: str) -> str:
+    first, second = found.labels
+    lines = [
+        [
+            Cell(_name(one.task_id)),
+            f"{one.c_base}/{one.n_base}",
+            f"{one.c_post}/{one.n_post}",
+            Cell(f"{signed(100 * one.change, 0)}\u00a0points", "", "strong"),
+            _chance(one.p_value),
+            "\u25cf" if one.beyond_chance else "",
+        ]
+        for one in rows
+    ]
+    return table(
+        ["task", f"{first} solved", f"{second} solved", "change", "p by chance", "beyond chance"],
+        lines,
+        caption,
+    )
+
+
+def _chance(p_value: float) -> str:
+    if p_value < 0.0001:
+        return "under 0.0001"
+    return number(p_value, 4 if p_value < 0.01 else 2)
+
+
+def _name(task_id: str) -> str:
+    short = cut(plain(task_id), _LONGEST_ID)
+    return f"{short.head}\u2026{short.tail}" if short.left_out else short.head
+
+
+def _talks(found: Findings, one: Change, room: int) -> str:
+    better, worse = (1, 0) if one.change > 0 else (0, 1)
+    parts = []
+    for arm, success in ((better, True), (worse, False)):
+        talk = found.talks[arm].get((one.task_id, success))
+        if talk is not None:
+            parts.append(_talk(found.labels[arm], talk, room))
+    if not parts:
+        return ""
+    title = f"{_name(one.task_id)}: {one.c_base}/{one.n_base} \u2192 {one.c_post}/{one.n_post}"
+    return folded(title, f"<div class='pair'>{''.join(parts)}</div>", "talks")
+
+
+def _talk(label: str, talk: Talk, room: int) -> str:
+    how = "solved" if talk.success else "not solved"
+    reason = cut(plain(talk.reason), 300)
+    why = f": {reason.head}{chr(0x2026) if reason.left_out else ''}" if talk.reason else ""
+    return (
+        f"<div><h3>{text(label)}, rollout {talk.rollout}: {how}{text(why)}</h3>"
+        f"{show_talk(talk, room)}</div>"
+    )
+
+
+def parse_section(found: Findings) -> str:
+    """Return how the replies of both arms were read."""
+    if not any(found.readings):
+        return ""
+    kinds = (
+        ("read as calls of tools", "calls"),
+        ("read as words", "words"),
+        ("malformed: calls that could not be read", "malformed"),
+        ("calls that had to be mended", "repaired"),
+        ("calls that a strict parser reads alike", "strict"),
+        ("calls that the relaxed parser rescued", "rescued"),
+    )
+    rows: list[list[str | Cell]] = [
+        ["replies", *(f"{one.replies:,}" if one else "not recorded" for one in found.readings)]
+    ]
+    for title, key in kinds:
+        rows.append([title, *(_rate(one, key) for one in found.readings)])
+    body = [
+        paragraph(
+            "A model acts by text, and a parser reads calls of tools from it. Where one arm's "
+            "calls are misread, it seems less able than it is. Rescued calls are those that a "
+            "strict parser would not have read: without the relaxed one they would have counted "
+            "as words or errors."
+        ),
+        table(["per reply", *found.labels], rows),
+    ]
+    return section("How replies were read", body, "parse")
+
+
+def _rate(one: Reading | None, key: str) -> str | Cell:
+    if one is None:
+        return Cell("not recorded", "", "quiet")
+    if key in ("strict", "rescued") and not one.strict + one.rescued:
+        return Cell("not asked" if one.calls else "\u2013", "", "quiet")
+    many = getattr(one, key)
+    return Cell(percent(many / one.replies, 1), f"{many:,}")

@@ -1,0 +1,264 @@
+"""What was found, in plain words: the headline, its intervals and the verdict."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from agentenvs.harness.report.formats import (
+    count,
+    percent,
+    percents,
+    points,
+    signed,
+    span,
+    spread,
+)
+from agentenvs.harness.report.gather import Findings
+from agentenvs.harness.tax import Estimate
+
+__all__ = ["Fact", "Verdict", "Voice", "facts", "headline", "moved", "ranges", "verdict", "voice"]
+
+
+class Voice(NamedTuple):
+    """How the two arms are called in sentences.
+
+    Attributes:
+        opening: begins a sentence about the second arm.
+        before: ends a comparison with the first arm, "" where "instead of" says enough.
+        first, second: the arms as subjects.
+    """
+
+    opening: str
+    before: str
+    first: str
+    second: str
+
+
+class Verdict(NamedTuple):
+    """What the data decide.
+
+    Attributes:
+        level: "decided", "partly" or "open".
+        mark: a word or two.
+        text: sentences.
+    """
+
+    level: str
+    mark: str
+    text: str
+
+
+class Fact(NamedTuple):
+    """A key number.
+
+    Attributes:
+        title: what it is, in words.
+        value: the number.
+        more: its interval.
+        decided: whether the interval says in which direction; None where there is none to say.
+        told: what it means, in a sentence.
+    """
+
+    title: str
+    value: str
+    more: str
+    decided: bool | None
+    told: str
+
+
+def voice(found: Findings) -> Voice:
+    """Return what sentences call the arms."""
+    first, second = found.labels
+    if found.comparison.scripted:
+        return Voice(f"With {second}", f" with {first}", first, second)
+    return Voice("After training", "", "the model before training", "the trained model")
+
+
+def moved(gap: Estimate) -> str:
+    """Return what became of a share: "gain", "loss", or "open" where the data do not say.
+
+    Args:
+        gap: before minus after, with its interval.
+    """
+    if gap.low > 0:
+        return "loss"
+    return "gain" if gap.high < 0 else "open"
+
+
+def _most(found: Findings) -> tuple[Estimate, Estimate, Estimate]:
+    row = max(found.comparison.rows, key=lambda row: row.K).measures
+    return row.pass_base, row.pass_post, row.pass_gap
+
+
+def headline(found: Findings) -> str:
+    """Return the page's headline: what one try and many tries solve, before and after."""
+    told, say = found.comparison, voice(found)
+    tasks, n = found.comparison.tasks, found.n
+    solved = [int(arm.c.sum()) for arm in found.arms]
+    if not any(solved):
+        what = "the task" if tasks == 1 else f"any of the {count(tasks, 'task')}"
+        return f"Neither model solved {what} in {count(n, 'try', 'tries')}."
+    if all(bool((arm.c == arm.n).all()) for arm in found.arms):
+        what = "the task" if tasks == 1 else f"each of the {count(tasks, 'task')}"
+        return f"Both models solved {what} at every try."
+    one = _shares(told.pass_1[0], told.pass_1[1], told.pass_1_gap, say)
+    if found.top == 1:
+        return f"{say.opening}, one try solves {one}."
+    base, post, gap = _most(found)
+    many = _shares(base, post, gap, say)
+    if found.crossing.same:
+        both = percent(told.pass_1[0].value), percent(base.value)
+        return (
+            f"{_upper(say.first)} and {say.second} solve the same share of the tasks at every "
+            f"number of tries: {both[0]} with one, {both[1]} with {found.top}."
+        )
+    ways = moved(told.pass_1_gap), moved(gap)
+    link = ", but" if set(ways) == {"gain", "loss"} else ", and"
+    text = f"{say.opening}, one try solves {one}{link} {found.top} tries solve {many}"
+    if ways == ("gain", "loss") and found.crossing.k is not None and found.crossing.decides:
+        text += f": from {found.crossing.k} tries on {say.first} is ahead"
+    return f"{text}."
+
+
+def _shares(base: Estimate, post: Estimate, gap: Estimate, say: Voice) -> str:
+    before, after = percents(base.value, post.value)
+    if before == after:
+        return f"{after} of the tasks, as many as{say.before or ' before'}"
+    if moved(gap) == "open":
+        return f"{after} of the tasks against {before}{say.before or ' before'}"
+    return f"{after} of the tasks instead of {before}{say.before}"
+
+
+def _upper(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def ranges(found: Findings) -> str:
+    """Return the intervals behind the headline, in a sentence."""
+    told = found.comparison
+    parts = [f"One try: {_change(told.pass_1_gap)}"]
+    if found.top > 1:
+        parts.append(f"{found.top} tries: {_change(_most(found)[2])}")
+    sure = f"{100 * told.confidence:g}\u00a0%"
+    return (
+        f"{'; '.join(parts)}. In brackets: {sure} intervals, for other tasks of this kind and "
+        "other tries; another training run may differ by more."
+    )
+
+
+def _change(gap: Estimate) -> str:
+    ends = spread(gap, flip=True)
+    return f"{points(gap)}{f' ({ends})' if ends else ' (no interval)'}"
+
+
+def verdict(found: Findings) -> Verdict:
+    """Return what the data decide about one try and about the most tries."""
+    told = found.comparison
+    if found.crossing.same and _equal(found):
+        return Verdict("open", "No difference", _same(found))
+    gaps = [(1, told.pass_1_gap)]
+    if found.top > 1:
+        gaps.append((found.top, _most(found)[2]))
+    ways = [moved(gap) for _, gap in gaps]
+    settled = [(k, way) for (k, _), way in zip(gaps, ways, strict=True) if way != "open"]
+    left = [(k, gap) for (k, gap), way in zip(gaps, ways, strict=True) if way == "open"]
+    sentences = []
+    if len(settled) == 2 and len({way for _, way in settled}) == 1:
+        sentences.append(f"{_better(settled[0][1], found)} at one try and at {found.top} tries.")
+    else:
+        sentences += [f"{_better(way, found)} at {_tries(k)}." for k, way in settled]
+    sentences += [_undecided(k, gap) for k, gap in left]
+    if not left:
+        return Verdict("decided", "Decided", " ".join(sentences))
+    level = "partly" if settled else "open"
+    return Verdict(level, "Partly decided" if settled else "Not decided", " ".join(sentences))
+
+
+def _equal(found: Findings) -> bool:
+    (c, n), (d, m) = found.arms
+    return bool((c * m == d * n).all())
+
+
+def _same(found: Findings) -> str:
+    tasks = count(found.comparison.tasks, "task")
+    most = max(found.comparison.rows, key=lambda row: row.K).measures
+    if not found.arms.base.c.any():
+        high = percent(most.pass_base.high)
+        return (
+            f"Nothing was solved, so there is nothing to compare. With {tasks}, up to {high} of "
+            "the tasks of this kind could still be within reach."
+        )
+    return (
+        f"The two runs agree on every one of the {tasks}. That does not show that they always will."
+    )
+
+
+def _tries(k: int) -> str:
+    return "one try" if k == 1 else f"{k} tries"
+
+
+def _better(way: str, found: Findings) -> str:
+    return f"{_upper(voice(found).second)} is {'better' if way == 'gain' else 'worse'}"
+
+
+def _undecided(k: int, gap: Estimate) -> str:
+    if math.isnan(gap.low):
+        return f"At {_tries(k)} nothing can be said."
+    return (
+        f"At {_tries(k)} it may be better or worse: the change lies between "
+        f"{spread(gap, flip=True).replace(' to ', ' and ')} points."
+    )
+
+
+def facts(found: Findings) -> list[Fact]:
+    """Return the key numbers of the first screen."""
+    told = found.comparison
+    shown = [_share_fact("Solved in one try", *told.pass_1, told.pass_1_gap)]
+    if found.top == 1:
+        return shown
+    shown.append(_share_fact(f"Solved within {found.top} tries", *_most(found)))
+    shown.append(_crossing_fact(found))
+    if (tax := _tax_fact(found)) is not None:
+        shown.append(tax)
+    return shown
+
+
+def _share_fact(title: str, base: Estimate, post: Estimate, gap: Estimate) -> Fact:
+    before, after = percents(base.value, post.value)
+    way = moved(gap)
+    means = {"gain": "more tasks than before", "loss": "fewer tasks than before"}
+    told = means.get(way, "more or fewer: not decided")
+    return Fact(title, f"{before} \u2192 {after}", _change(gap), way != "open", told)
+
+
+def _crossing_fact(found: Findings) -> Fact:
+    at, say = found.crossing, voice(found)
+    title = f"{_upper(say.first)} catches up"
+    if at.same:
+        return Fact(title, "no crossing", "the two curves are the same", None, "")
+    beyond = f"not within {at.K} tries"
+    value = beyond if at.k is None else "at once" if at.k == 1 else f"at {at.k} tries"
+    if not at.decides:
+        return Fact(title, value, f"anywhere from 1 to beyond {at.K}", False, "not decided")
+    ends = [str(k) for k in (at.ks[0], at.ks[-1])] if at.ks else [f"beyond {at.K}"] * 2
+    if at.censored:
+        ends[-1] = f"beyond {at.K}"
+    more = f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else ends[0]
+    told = f"the tries from which {say.first} solves as many tasks"
+    return Fact(title, value, more, True, told)
+
+
+def _tax_fact(found: Findings) -> Fact | None:
+    row = next((row for row in found.comparison.rows if row.K == found.K), None)
+    if row is None or math.isnan(row.measures.tax_S.value):
+        return None
+    tax = row.measures.tax_S
+    way = moved(tax)
+    told = {
+        "loss": "above 0: trying again mends less than before",
+        "gain": "below 0: trying again mends more than before",
+        "open": "0 is possible: not decided",
+    }[way]
+    more = span(tax, 3, sign=True)
+    return Fact(f"Sharpening Tax at {row.K} tries", signed(tax.value, 3), more, way != "open", told)
