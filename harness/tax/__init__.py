@@ -11,6 +11,7 @@ NumPy is all that is needed. `c` successes in `n` rollouts of each task are the 
 from __future__ import annotations
 
 from agentenvs.harness.tax.bands import Band, CurveBands, TaxBands, curve_bands, tax_bands
+from agentenvs.harness.tax.bootstrap import TaxBootstrap, bootstrap_cells, bootstrap_tax
 from agentenvs.harness.tax.consistency import consistency_gap, hat_curve
 from agentenvs.harness.tax.counts import Counts
 from agentenvs.harness.tax.crossing import CrossoverInterval, crossover_interval
@@ -34,6 +35,7 @@ from agentenvs.harness.tax.parts import TaxParts, tax_parts
 from agentenvs.harness.tax.prediction import SplitHalf, split_half
 from agentenvs.harness.tax.rank import Correlation, spearman
 from agentenvs.harness.tax.reference import published
+from agentenvs.harness.tax.rollout_noise import rollout_interval
 from agentenvs.harness.tax.routing import ArmChoice, Routing, route
 from agentenvs.harness.tax.sensitivity import (
     Audit,
@@ -72,9 +74,12 @@ __all__ = [
     "SharpeningTax",
     "SplitHalf",
     "TaxBands",
+    "TaxBootstrap",
     "TaxInterval",
     "TaxParts",
     "area",
+    "bootstrap_cells",
+    "bootstrap_tax",
     "compare",
     "consistency_gap",
     "crossover",
@@ -93,6 +98,7 @@ __all__ = [
     "pass_at_k_interval",
     "pass_hat_k",
     "published",
+    "rollout_interval",
     "route",
     "s_max",
     "scalability",
