@@ -36,6 +36,7 @@ from agentenvs.harness.tax.prediction import SplitHalf, split_half
 from agentenvs.harness.tax.rank import Correlation, spearman
 from agentenvs.harness.tax.reference import published
 from agentenvs.harness.tax.rollout_noise import rollout_interval
+from agentenvs.harness.tax.route_bins import BinRouting, RoutingByBin, route_by_bin
 from agentenvs.harness.tax.routing import ArmChoice, Routing, route
 from agentenvs.harness.tax.sensitivity import (
     Audit,
@@ -57,6 +58,7 @@ __all__ = [
     "ArmChoice",
     "Audit",
     "Band",
+    "BinRouting",
     "Comparison",
     "Correlation",
     "Counts",
@@ -71,6 +73,7 @@ __all__ = [
     "Partition",
     "PartitionInterval",
     "Routing",
+    "RoutingByBin",
     "SharpeningTax",
     "SplitHalf",
     "TaxBands",
@@ -100,6 +103,7 @@ __all__ = [
     "published",
     "rollout_interval",
     "route",
+    "route_by_bin",
     "s_max",
     "scalability",
     "sharpening_tax",

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from agentenvs.harness.tax._checks import Arm, Paired, Tasks, paired
 from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
-from agentenvs.harness.tax.demand import Demand, Stop, check_demand
+from agentenvs.harness.tax.demand import Demand, Stop, check_demand, check_times
 from agentenvs.harness.tax.options import KINDS, Option, Weighed, failures, option_at
 from agentenvs.harness.tax.shares import Estimate
-from agentenvs.harness.tax.simultaneous import check_draws
 
 __all__ = ["ArmChoice", "Routing", "decide", "in_order", "route", "winners"]
 
@@ -99,6 +98,11 @@ class Routing(NamedTuple):
     covers: tuple[str, ...] = ("tasks", "rollouts")
 
     @property
+    def arm_shares(self) -> tuple[float, float]:
+        """The shares of replicates in which base is best, and post, however often it is asked."""
+        return self.shares[0], self.shares[1] + self.shares[2]
+
+    @property
     def words(self) -> str:
         """The answer in a few sentences."""
         if self.budget is not None:
@@ -177,7 +181,7 @@ def route(
         arms = in_order(arms)
     ones = np.ones(len(arms.base.c))
     first, second = (Weighed(ones, failures(arm), int(arm.n.min())) for arm in arms)
-    return decide((first, second), demand, confidence, draws, seed, codes)[0]
+    return decide((first, second), demand, confidence, draws, seed, codes)
 
 
 def in_order(arms: Paired) -> Paired:
@@ -193,8 +197,8 @@ def decide(
     draws: int,
     seed: int,
     codes: _Codes = None,
-) -> tuple[Routing, _Ints]:
-    """Return the routing of weighted tasks, and which option is best in each replicate.
+) -> Routing:
+    """Return the routing of weighted tasks.
 
     Args:
         arms: base and post, with the same weights.
@@ -204,14 +208,11 @@ def decide(
         seed: of the draws.
         codes: (T,) the clusters of the tasks.
 
-    Returns:
-        The routing, and (draws,) the places in `KINDS`, -1 where no option will do.
-
     Raises:
         BadArgument: `confidence` or `draws` out of range.
     """
     size = len(arms[0].weight)
-    drawn = _replicates(arms, demand, check_draws(draws), seed, codes)
+    drawn = _replicates(arms, demand, check_times("draws", draws), seed, codes)
     point = [_pick(side.missed.sum(axis=0)[None], demand, at) for at, side in enumerate(arms)]
     base, post = (
         _arm_choice(at, int(point[at].k[0]), drawn[at].k, side, demand, confidence, codes)
@@ -221,7 +222,7 @@ def decide(
     ahead = int(winners(point[0], point[1], demand)[0][0])
     shares = [float(np.mean(won == at)) for at in range(len(KINDS))]
     pair = (base.option, post.option)
-    found = Routing(
+    return Routing(
         price=demand.price,
         target=demand.target,
         budget=demand.budget,
@@ -241,7 +242,6 @@ def decide(
         confidence=confidence,
         draws=draws,
     )
-    return found, won
 
 
 def winners(base: _Picked, post: _Picked, demand: Demand) -> tuple[_Ints, NDArray[np.bool_]]:
@@ -347,7 +347,8 @@ def ends(values: NDArray[np.generic], confidence: float, point: float) -> tuple[
 
 def _alike(arms: tuple[Weighed, Weighed]) -> bool:
     """Return whether the tasks have nothing to tell apart, so that drawing them shows no doubt."""
-    rows = np.column_stack([side.missed for side in arms])
+    used = arms[0].weight > 0
+    rows = np.column_stack([side.missed[used] / side.weight[used, None] for side in arms])
     return len(rows) < 2 or bool((np.abs(rows - rows[0]) < 1e-13).all())
 
 
