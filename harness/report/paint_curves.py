@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from agentenvs.harness.report.paint import (
-    SMALL,
+from agentenvs.harness.report.paint import SMALL, Picture, draw
+from agentenvs.harness.report.paint_axes import (
     Labels,
-    Picture,
-    draw,
+    drawn,
     finite,
     legend_below,
     shade,
@@ -21,7 +19,7 @@ from agentenvs.harness.report.paint import (
     styles,
     tries_axis,
 )
-from agentenvs.harness.report.paint_theme import INK, SHEET
+from agentenvs.harness.report.paint_theme import INK, SOFT
 from agentenvs.harness.tax import curve
 from agentenvs.harness.tax._checks import Arm, paired, single_k
 from agentenvs.harness.tax.consistency import hat_curve
@@ -43,27 +41,27 @@ def curves(bands: CurveBands, crossing: CrossoverSet, labels: Labels) -> Picture
         labels: what the arms are called.
     """
     ks = np.asarray(bands.ks)
-    one, two = (shorten(label) for label in labels)
-    sure = finite(bands.base.low, bands.post.low).size > 0
 
     def paint(figure: Any) -> None:
         axes = figure.subplots()
         lines = []
         for band, style in zip((bands.base, bands.post), styles(len(ks)), strict=True):
-            shade(axes, ks, band, style["color"])
-            lines += axes.plot(ks, band.value, zorder=3, **style)
+            shade(axes, ks, band, style)
+            lines += axes.plot(ks, band.value, **style)
         tops = finite(bands.base.value, bands.post.value, bands.base.high, bands.post.high)
         share_axis(axes, float(tops.max(initial=0)), "tasks solved within k tries")
         tries_axis(axes, int(ks[-1]), low=int(ks[0]))
         _mark(axes, bands, crossing)
-        legend_below(figure, lines, labels)
+        legend_below(figure, lines, [drawn(label) for label in labels])
 
+    one, two = (shorten(label) for label in labels)
+    known = finite(bands.base.low, bands.post.low).size > 0
     told = (
         f"Share of tasks that at least one of k tries solves. Dashed: {one}; solid: {two}. "
         + (
-            f"The bands hold both whole curves at once with {100 * bands.confidence:g} % "
+            f"A band holds the whole curve of its arm with {100 * bands.confidence:g} % "
             "confidence. "
-            if sure
+            if known
             else "There are no bands: the tasks show no spread to judge them by. "
         )
         + _told(crossing, one)
@@ -93,53 +91,60 @@ def consistency(base: Arm, post: Arm, labels: Labels, K: int | None = None) -> P
         axes = figure.subplots()
         lines = []
         for above, below, style in zip(some, every, styles(len(ks)), strict=True):
-            lines += axes.plot(ks, above, zorder=3, **style)
-            axes.plot(ks, below, zorder=3, **style)
-            axes.fill_between(ks, below, above, color=style["color"], alpha=0.09, linewidth=0)
+            lines += axes.plot(ks, above, **style)
+            axes.plot(ks, below, **style | {"linewidth": 1.1})
         share_axis(axes, max(float(line.max()) for line in some), "tasks")
         tries_axis(axes, int(ks[-1]))
-        legend_below(figure, lines, labels)
+        axes.set_title(
+            "thick: one of k tries succeeds; thin: all k do",
+            loc="left",
+            fontsize=SMALL,
+            fontweight="normal",
+            color=SOFT,
+        )
+        legend_below(figure, lines, [drawn(label) for label in labels])
 
     one, two = (shorten(label) for label in labels)
     told = (
-        f"Upper line of each arm: at least one of k tries succeeds (pass@k). Lower line: all k "
-        f"succeed (pass^k). What lies between are tasks solved sometimes. Dashed: {one}; solid: "
-        f"{two}."
+        "Rising, thick: share of tasks that at least one of k tries solves (pass@k). Falling, "
+        "thin: share that all k tries solve (pass^k). What lies between is solved sometimes. "
+        f"Dashed: {one}; solid: {two}."
     )
     return draw("consistency", "Solved once, solved every time", told, paint)
 
 
 def _mark(axes: Any, bands: CurveBands, crossing: CrossoverSet) -> None:
     """Shade every k that the crossing may be at, and ring the estimate."""
-    inside = axes.get_xaxis_transform()
-    for low, high in _runs(crossing.ks):
-        end = crossing.K * 1.06 if crossing.censored and high == crossing.K else high * 1.03
-        axes.axvspan(low / 1.03, end, color=INK, alpha=0.08, linewidth=0, zorder=1)
     left, right = axes.get_xlim()
-    where = right if crossing.k is None else float(crossing.k)
-    share = np.log(where / left) / np.log(right / left)
+    if not crossing.same:
+        for low, high in _runs(crossing.ks):
+            beyond = crossing.censored and high == crossing.K
+            end = right if beyond else min(high * 1.03, right)
+            start = left if low == 1 else low / 1.03
+            axes.axvspan(start, end, color=INK, alpha=0.09, linewidth=0, zorder=1)
+    where = left if crossing.same else right if crossing.k is None else float(crossing.k)
+    share = float(np.log(where / left) / np.log(right / left))
     axes.text(
-        min(max(float(share), 0.0), 1.0),
+        share,
         1.03,
         _short(crossing),
         transform=axes.transAxes,
-        ha="left" if share < 0.3 else "right" if share > 0.7 else "center",
+        ha="left" if share < 0.35 else "right" if share > 0.65 else "center",
         va="bottom",
         fontsize=SMALL,
-        color=INK,
     )
-    if crossing.k is None:
+    if crossing.k is None or crossing.same:
         return
-    axes.plot([where] * 2, [0, 1], color=INK, linewidth=0.9, transform=inside, zorder=2)
+    axes.axvline(where, color=INK, linewidth=0.9, zorder=2)
     height = float(np.interp(where, bands.ks, bands.post.value))
     axes.plot(
         [where],
         [height],
         "o",
-        markersize=7,
-        markerfacecolor=SHEET,
+        markersize=10,
+        markerfacecolor="none",
         markeredgecolor=INK,
-        markeredgewidth=1.3,
+        markeredgewidth=1.4,
         zorder=5,
         clip_on=False,
     )
@@ -157,6 +162,8 @@ def _runs(ks: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _short(crossing: CrossoverSet) -> str:
+    if crossing.same:
+        return "the same curve"
     star = f"k* = {crossing.k}" if crossing.k is not None else f"k* > {crossing.K}"
     span = _span(crossing)
     return f"{star} ({span})" if span else star
@@ -170,15 +177,19 @@ def _span(crossing: CrossoverSet) -> str:
     low, high = min(crossing.ks), max(crossing.ks)
     if crossing.censored:
         return f"{low} to {beyond}"
-    return "" if low == high == crossing.k else f"{low} to {high}"
+    return "" if low == high == crossing.k else f"{low} to {high}" if low < high else f"{low}"
 
 
 def _told(crossing: CrossoverSet, first: str) -> str:
-    span = _span(crossing)
+    if crossing.same:
+        return "Both curves are the same, so that neither crosses the other."
     if crossing.k is None:
         where = f"Up to {crossing.K} tries {first} does not catch up"
     elif crossing.k == 1:
         where = f"{first} is not behind at the first try (k* = 1)"
     else:
-        where = f"From k* = {crossing.k} tries (ring) {first} solves as many"
+        where = f"From k* = {crossing.k} tries on (ring) {first} solves as many"
+    if not crossing.decides:
+        return f"{where}; the data do not decide where the curves cross."
+    span = _span(crossing)
     return f"{where}; grey: where the crossing may be, {span}." if span else f"{where}."

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.report.paint import (
-    SMALL,
+from agentenvs.harness.report.formats import percent
+from agentenvs.harness.report.paint import SMALL, Picture, draw
+from agentenvs.harness.report.paint_axes import (
     Labels,
-    Picture,
-    draw,
+    drawn,
     legend_below,
-    percent,
     share_axis,
     shorten,
 )
@@ -32,6 +31,8 @@ _GAP = 0.16
 # Ribbons thinner than this cannot hold a number.
 _THIN = 0.05
 _NODE = 0.035
+# How far the bars of never and always stand from the others, where a bar with its partner is 1.
+_ENDS = 2.2
 
 
 def histograms(base: Arm, post: Arm, labels: Labels) -> Picture:
@@ -53,6 +54,8 @@ def histograms(base: Arm, post: Arm, labels: Labels) -> Picture:
     shares = [_shares(arm, parts) for arm in arms]
     top = max(float(share.max()) for share in shares)
 
+    rolled = {int(n) for arm in arms for n in np.unique(arm.n)}
+
     def paint(figure: Any) -> None:
         axes = figure.subplots()
         axes.grid(False, axis="x")
@@ -66,28 +69,23 @@ def histograms(base: Arm, post: Arm, labels: Labels) -> Picture:
             bars.append(axes.bar(places + 0.2 * side, share, width=0.4, **look))
             for at in (0, -1):
                 axes.annotate(
-                    percent(float(share[at])).replace(" ", "\u2009"),
-                    (places[at] + 0.2 * side, share[at]),
-                    xytext=(1.5 * side, 2),
+                    percent(float(share[at])).replace("\u00a0", "\u2009"),
+                    (places[at] + 0.02 * side, share[at]),
+                    xytext=(0, 2),
                     textcoords="offset points",
                     ha="right" if side < 0 else "left",
                     fontsize=SMALL,
-                    color=INK,
                     annotation_clip=False,
                 )
         share_axis(axes, top, "tasks")
-        axes.set_xlim(places[0] - 1.25, places[-1] + 1.25)
-        edges = [places[1] - 0.5 + at for at in range(parts + 1)] if parts else []
-        step = 2 if parts == 10 else 1
-        marks = [(edge, f"{100 * at / parts:.0f}") for at, edge in enumerate(edges)][::step]
-        if parts < 5:
-            marks = [(float(place), "sometimes") for place in places[1:-1]][: int(parts == 1)]
+        axes.set_xlim(places[0] - _ENDS + 0.3, places[-1] + _ENDS - 0.3)
+        marks, name = _marks(parts, rolled)
         axes.set_xticks(
-            [places[0], *(place for place, _ in marks), places[-1]],
-            ["never", *(name for _, name in marks), "always"],
+            [places[0], *marks, places[-1]],
+            ["never", *marks.values(), "always"],
         )
-        axes.set_xlabel("tries that succeed, in % of a task's tries")
-        legend_below(figure, bars, labels)
+        axes.set_xlabel(name)
+        legend_below(figure, bars, [drawn(label) for label in labels])
 
     one, two = (shorten(label) for label in labels)
     told = (
@@ -117,7 +115,7 @@ def flow(shares: ArrayLike, decomposition: Decomposition, labels: Labels) -> Pic
         axes = figure.subplots()
         axes.set_axis_off()
         axes.set_xlim(-0.36, 1.36)
-        axes.set_ylim(-0.02, 1 + 2 * _GAP + 0.14)
+        axes.set_ylim(-0.02, 1 + 2 * _GAP + 0.2)
         left, right = _bottoms(table.sum(axis=1)), _bottoms(table.sum(axis=0))
         _ribbons(axes, table, left, right)
         for side, bottoms, sums in (
@@ -127,8 +125,8 @@ def flow(shares: ArrayLike, decomposition: Decomposition, labels: Labels) -> Pic
             _nodes(axes, side, bottoms, sums)
             axes.text(
                 (-0.36, 1.36)[side],
-                1 + 2 * _GAP + 0.1,
-                shorten(labels[side], 26),
+                1 + 2 * _GAP + 0.16,
+                drawn(labels[side], 26),
                 ha=("left", "right")[side],
                 va="center",
                 fontweight="bold",
@@ -165,9 +163,26 @@ def _shares(tasks: Tasks, parts: int) -> NDArray[np.float64]:
 
 def _places(parts: int) -> NDArray[np.float64]:
     """Return where bars stand: the two ends apart from the rest."""
-    gap = 1.6 if parts else 1.0
-    inner = gap + np.arange(parts)
-    return np.concatenate(([0.0], inner, [gap + parts - 1 + gap if parts else gap]))
+    if not parts:
+        return np.array([0.0, _ENDS])
+    inner = _ENDS + np.arange(parts)
+    return np.concatenate(([0.0], inner, [inner[-1] + _ENDS]))
+
+
+def _marks(parts: int, rolled: set[int]) -> tuple[dict[float, str], str]:
+    """Return what stands below the bars between the ends, by place, and what the axis is called.
+
+    Args:
+        parts: how many bars there are.
+        rolled: the numbers of rollouts of the tasks.
+    """
+    first = _ENDS - 0.5
+    if len(rolled) == 1 and parts == min(rolled) - 1:
+        marks = {_ENDS + at: f"{at + 1}" for at in range(parts)}
+        return marks, f"successes in {min(rolled)} tries" if min(rolled) > 1 else "one try"
+    step = 2 if parts == 10 else 1
+    marks = {first + at: f"{100 * at / parts:.0f} %" for at in range(step, parts, step)}
+    return marks, "share of a task's tries that succeed"
 
 
 def _table(shares: ArrayLike) -> NDArray[np.float64]:
