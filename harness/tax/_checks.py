@@ -77,20 +77,23 @@ def whole_counts(c: ArrayLike, n: ArrayLike) -> Tasks:
         BadArgument: wrong types, shapes that do not broadcast, or not 0 <= c <= n, n >= 1.
     """
     hits, rolls = integers("c", c), integers("n", n)
-    try:
-        hits, rolls = np.broadcast_arrays(hits, rolls)
-    except ValueError:
-        shapes = f"{hits.shape} and {rolls.shape}"
-        raise BadArgument(f"Expected `c` and `n` of matching shapes, got {shapes}.") from None
-    if hits.size:
+    if rolls.size:
         if rolls.min() < 1:
             raise BadArgument(f"Expected `n` of at least 1, got {rolls.min()}.")
         if rolls.max() > _MAX_N:
             raise BadArgument(f"Expected `n` of at most {_MAX_N}, got {rolls.max()}.")
-        wrong = (hits < 0) | (hits > rolls)
-        if wrong.any():
-            one, of = hits[wrong].flat[0], rolls[wrong].flat[0]
-            raise BadArgument(f"Expected 0 <= c <= n, got c = {one} with n = {of}.")
+    if not rolls.ndim:
+        rolls = np.full(hits.shape, rolls)
+    elif hits.shape != rolls.shape:
+        try:
+            hits, rolls = np.broadcast_arrays(hits, rolls)
+        except ValueError:
+            shapes = f"{hits.shape} and {rolls.shape}"
+            raise BadArgument(f"Expected `c` and `n` of matching shapes, got {shapes}.") from None
+    wrong = (hits < 0) | (hits > rolls)
+    if wrong.any():
+        one, of = hits[wrong].flat[0], rolls[wrong].flat[0]
+        raise BadArgument(f"Expected 0 <= c <= n, got c = {one} with n = {of}.")
     return Tasks(hits, rolls)
 
 

@@ -13,21 +13,32 @@ A(K) is also the mean of (H - 1) [H <= K], H the rank of the first success in a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache, wraps
 from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.tax._checks import as_tasks, check_k, integers, whole_counts
+from agentenvs.harness.tax._checks import Tasks, as_tasks, check_k, integers, whole_counts
 
-__all__ = ["area", "curve", "mean_unbroken", "pass_at_k", "pass_hat_k"]
+__all__ = [
+    "area",
+    "areas_of",
+    "curve",
+    "mean_unbroken",
+    "pass_at_k",
+    "pass_hat_k",
+    "passes_of",
+]
 
 # Up to here a table comes from integers and every entry is the nearest double; beyond, running
 # products stay within about n * 1e-16 of it, relatively.
 _EXACT_N = 128
 # How many numbers a curve is worked out on at a time.
 _BLOCK = 2**20
+# Up to how many rollouts a table is kept.
+_KEPT_N = 4096
 
 _Table = Callable[[int, int], NDArray[np.float64]]
 
@@ -66,6 +77,16 @@ def area(c: ArrayLike, n: ArrayLike, K: ArrayLike) -> NDArray[np.float64]:  # no
     Arguments, shapes and errors as for `pass_at_k`, with `K` for `k`.
     """
     return _look_up(c, n, K, "K", _area_table)
+
+
+def passes_of(tasks: Tasks, k: int) -> NDArray[np.float64]:
+    """Return (T,) pass@k of checked tasks, k at most the smallest n."""
+    return _evaluate(tasks.c, tasks.n, k, _hit_table)
+
+
+def areas_of(tasks: Tasks, k: int) -> NDArray[np.float64]:
+    """Return (T,) A(k) of checked tasks, k at most the smallest n."""
+    return _evaluate(tasks.c, tasks.n, k, _area_table)
 
 
 def curve(c: ArrayLike, n: ArrayLike, Ks: ArrayLike) -> NDArray[np.float64]:  # noqa: N803
@@ -138,24 +159,49 @@ def _look_up(
     except ValueError:
         shapes = f"{counts.c.shape} and {ks.shape}"
         raise BadArgument(f"Expected `c` and `{name}` of matching shapes, got {shapes}.") from None
-    out = np.empty(hits.shape)
-    if not out.size:
-        return out
+    if not hits.size:
+        return np.empty(hits.shape)
     beyond = ks > rolls
     short = int((rolls[beyond] if beyond.any() else rolls).min())
     check_k(name, int(ks.min()), int(ks[beyond].max()) if beyond.any() else 1, short)
-    base = int(ks.max()) + 1
-    pairs, where = np.unique((rolls * base + ks).ravel(), return_inverse=True)
+    alike = int(ks.flat[0]) if ks.min() == ks.max() else ks
+    return _evaluate(hits, rolls, alike, table)
+
+
+def _evaluate(
+    hits: NDArray[np.int64], rolls: NDArray[np.int64], ks: NDArray[np.int64] | int, table: _Table
+) -> NDArray[np.float64]:
+    one = int(rolls.flat[0])
+    if isinstance(ks, int) and (rolls == one).all():
+        return table(one, ks)[hits]
+    base = int(np.max(ks)) + 1
+    pairs = rolls * base + ks
+    distinct, where = np.unique(pairs.ravel(), return_inverse=True)
     order = np.argsort(where, kind="stable")
     flat, values = hits.ravel(), np.empty(hits.size)
     ends = np.cumsum(np.bincount(where))
-    for pair, part in zip(pairs.tolist(), np.split(order, ends[:-1]), strict=True):
+    for pair, part in zip(distinct.tolist(), np.split(order, ends[:-1]), strict=True):
         values[part] = table(*divmod(pair, base))[flat[part]]
-    out = values.reshape(hits.shape)
-    scalar: NDArray[np.float64] = out[()]
-    return scalar
+    return values.reshape(hits.shape)
 
 
+def _kept(table: _Table) -> _Table:
+    """Keep the tables of few rollouts that were used last: 4 MB at most."""
+
+    @lru_cache(maxsize=128)
+    def keep(n: int, k: int) -> NDArray[np.float64]:
+        values = table(n, k)
+        values.flags.writeable = False
+        return values
+
+    @wraps(table)
+    def look(n: int, k: int) -> NDArray[np.float64]:
+        return keep(n, k) if n <= _KEPT_N else table(n, k)
+
+    return look
+
+
+@_kept
 def _miss_table(n: int, k: int) -> NDArray[np.float64]:
     """Return r_k for c = 0, ..., n."""
     if n <= _EXACT_N:
@@ -165,6 +211,7 @@ def _miss_table(n: int, k: int) -> NDArray[np.float64]:
     return np.concatenate(([1.0], np.cumprod(np.maximum(fails - k, 0) / fails)))
 
 
+@_kept
 def _hit_table(n: int, k: int) -> NDArray[np.float64]:
     """Return pass@k for c = 0, ..., n."""
     if n <= _EXACT_N:
@@ -179,6 +226,7 @@ def _hit_table(n: int, k: int) -> NDArray[np.float64]:
     return hits
 
 
+@_kept
 def _area_table(n: int, k: int) -> NDArray[np.float64]:
     """Return A(k) for c = 0, ..., n."""
     if n <= _EXACT_N:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from agentenvs.harness.tax._checks import Arm, paired, single_k
 from agentenvs.harness.tax.clusters import Clusters, by_cluster, cluster_codes, cluster_count
-from agentenvs.harness.tax.estimators import area, pass_at_k
+from agentenvs.harness.tax.estimators import areas_of, passes_of
 from agentenvs.harness.tax.linear import (
     Linear,
     critical_value,
@@ -27,7 +27,7 @@ from agentenvs.harness.tax.linear import (
 )
 from agentenvs.harness.tax.shares import Estimate, no_spread, quantile, share_interval
 
-__all__ = ["TaxInterval", "sharpening_tax_interval"]
+__all__ = ["TaxInterval", "drop_of", "share_gap", "sharpening_tax_interval"]
 
 
 class TaxInterval(NamedTuple):
@@ -94,29 +94,31 @@ def sharpening_tax_interval(
     codes = cluster_codes(clusters, base, size)
     groups = cluster_count(codes, size)
     t, z = critical_value(confidence, groups), quantile(confidence)
-    pass_base, pass_post = (pass_at_k(arm.c, arm.n, k) for arm in arms)
-    a_base, a_post = (mean_of(area(arm.c, arm.n, k)) for arm in arms)
-    s_base, s_post = (scalability_of(arm, k) for arm in arms)
+    pass_base, pass_post = (passes_of(arm, k) for arm in arms)
+    areas_base, areas_post = (areas_of(arm, k) for arm in arms)
+    a_base, a_post = mean_of(areas_base), mean_of(areas_post)
+    s_base = scalability_of(arms.base, k, areas_base)
+    s_post = scalability_of(arms.post, k, areas_post)
     return TaxInterval(
         K=k,
         confidence=confidence,
         tasks=size,
         pass_base=share_interval(pass_base, z, codes),
         pass_post=share_interval(pass_post, z, codes),
-        pass_gap=_pass_gap(pass_base, pass_post, t, z, codes),
+        pass_gap=share_gap(pass_base, pass_post, t, z, codes),
         A_base=interval_of(a_base, t, codes, 0.0, k - 1),
         A_post=interval_of(a_post, t, codes, 0.0, k - 1),
         S_base=interval_of(s_base, t, codes, 0.0, 1.0),
         S_post=interval_of(s_post, t, codes, 0.0, 1.0),
-        tax_A=_drop(a_base, a_post, t, codes),
-        tax_S=_drop(s_base, s_post, t, codes),
+        tax_A=drop_of(a_base, a_post, t, codes),
+        tax_S=drop_of(s_base, s_post, t, codes),
         method="delta",
         covers=("tasks", "rollouts"),
         clusters=groups,
     )
 
 
-def _drop(base: Linear, post: Linear, t: float, codes: NDArray[np.intp] | None) -> Estimate:
+def drop_of(base: Linear, post: Linear, t: float, codes: NDArray[np.intp] | None) -> Estimate:
     """Return base minus post; without interval where an arm's spread is unknown, not zero."""
     drop = base.minus(post)
     if any(no_spread(by_cluster(arm.pull, codes)) for arm in (base, post)):
@@ -124,7 +126,7 @@ def _drop(base: Linear, post: Linear, t: float, codes: NDArray[np.intp] | None) 
     return interval_of(drop, t, codes)
 
 
-def _pass_gap(
+def share_gap(
     base: NDArray[np.float64],
     post: NDArray[np.float64],
     t: float,
@@ -132,7 +134,7 @@ def _pass_gap(
     codes: NDArray[np.intp] | None,
 ) -> Estimate:
     """Return the drop of pass@K; where a spread is unknown, from the arms' own bounds."""
-    drop = _drop(mean_of(base), mean_of(post), t, codes)
+    drop = drop_of(mean_of(base), mean_of(post), t, codes)
     if not math.isnan(drop.se):
         return drop._replace(low=max(drop.low, -1.0), high=min(drop.high, 1.0))
     # The ends of the two intervals add in squares, as those of independent arms do.

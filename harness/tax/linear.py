@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from agentenvs.harness.tax._checks import Tasks
 from agentenvs.harness.tax.clusters import Clusters, by_cluster, cluster_codes, cluster_count
-from agentenvs.harness.tax.estimators import area
+from agentenvs.harness.tax.estimators import areas_of
 from agentenvs.harness.tax.shares import Estimate, no_spread, quantile
 from agentenvs.harness.tax.student import student_quantile
 
@@ -57,16 +57,22 @@ def mean_of(values: NDArray[np.float64]) -> Linear:
     return Linear(mean, values - mean)
 
 
-def scalability_of(tasks: Tasks, k: int) -> Linear:
+def scalability_of(tasks: Tasks, k: int, areas: NDArray[np.float64] | None = None) -> Linear:
     """Return S(k), linearised: a task pulls by (a / (k - 1) - S q) / mean q.
 
     NaN throughout where S is undefined: k = 1, or no failure.
+
+    Args:
+        tasks: of one arm.
+        k: the budget.
+        areas: (T,) A(k) of the tasks, where they are at hand.
     """
     fails = (tasks.n - tasks.c) / tasks.n
     mean = float(fails.sum()) / len(fails)
     if k == 1 or mean == 0:
         return Linear(math.nan, np.full(len(fails), math.nan))
-    areas = area(tasks.c, tasks.n, k)
+    if areas is None:
+        areas = areas_of(tasks, k)
     value = float(areas.sum()) / len(fails) / ((k - 1) * mean)
     return Linear(value, (areas / (k - 1) - value * fails) / mean)
 

@@ -11,6 +11,7 @@ succeeds added, so that no spread is ever taken for certainty. `docs/intervals.m
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import as_tasks, single_k
-from agentenvs.harness.tax.clusters import by_cluster
+from agentenvs.harness.tax.clusters import by_cluster, cluster_codes
 from agentenvs.harness.tax.estimators import pass_at_k, pass_hat_k
 
 __all__ = [
@@ -60,7 +61,13 @@ class PartitionInterval(NamedTuple):
     always: Estimate
 
 
-def pass_at_k_interval(c: ArrayLike, n: ArrayLike, k: int, confidence: float = 0.95) -> Estimate:
+def pass_at_k_interval(
+    c: ArrayLike,
+    n: ArrayLike,
+    k: int,
+    confidence: float = 0.95,
+    clusters: Sequence[Hashable] | None = None,
+) -> Estimate:
     """Return mean pass@k over tasks with its interval, which lies in [0, 1].
 
     Args:
@@ -68,17 +75,23 @@ def pass_at_k_interval(c: ArrayLike, n: ArrayLike, k: int, confidence: float = 0
         n: (T,) rollouts, or one number for all tasks.
         k: tries, at most the smallest n.
         confidence: the share of intervals that should hold the truth.
+        clusters: (T,) labels of tasks that were drawn together; None where each stands for itself.
 
     Raises:
-        BadArgument: as `curve`, or `confidence` outside (0, 1).
+        BadArgument: as `curve`, or `confidence` outside (0, 1), or not a label for each task.
     """
     tasks = as_tasks(c, n)
     tries = single_k("k", k, int(tasks.n.min()))
-    return share_interval(pass_at_k(tasks.c, tasks.n, tries), quantile(confidence))
+    codes = cluster_codes(clusters, tasks, len(tasks.c))
+    return share_interval(pass_at_k(tasks.c, tasks.n, tries), quantile(confidence), codes)
 
 
 def partition_interval(
-    c: ArrayLike, n: ArrayLike, m: int | None = None, confidence: float = 0.95
+    c: ArrayLike,
+    n: ArrayLike,
+    m: int | None = None,
+    confidence: float = 0.95,
+    clusters: Sequence[Hashable] | None = None,
 ) -> PartitionInterval:
     """Return the shares of `partition`, each with its interval over tasks.
 
@@ -87,16 +100,19 @@ def partition_interval(
         n: (T,) rollouts, or one number for all tasks.
         m: rollouts to standardise to, at most the smallest n; default the smallest n.
         confidence: the share of intervals that should hold the truth.
+        clusters: (T,) labels of tasks that were drawn together; None where each stands for itself.
 
     Raises:
-        BadArgument: as `partition`, or `confidence` outside (0, 1).
+        BadArgument: as `partition`, or `confidence` outside (0, 1), or not a label for each task.
     """
     tasks = as_tasks(c, n)
     smallest = int(tasks.n.min())
     size = single_k("m", smallest if m is None else m, smallest)
     z = quantile(confidence)
     some, every = pass_at_k(tasks.c, tasks.n, size), pass_hat_k(tasks.c, tasks.n, size)
-    return PartitionInterval(*(share_interval(x, z) for x in (1 - some, some - every, every)))
+    codes = cluster_codes(clusters, tasks, len(tasks.c))
+    bins = 1 - some, some - every, every
+    return PartitionInterval(*(share_interval(values, z, codes) for values in bins))
 
 
 def share_interval(
@@ -115,7 +131,7 @@ def share_interval(
     size = len(sums)
     # Sizes and sums in units of a cluster's mean size: without clusters, 1 and the values.
     unit = len(values) / size
-    weights = by_cluster(np.ones(len(values)), clusters) / unit
+    weights = 1.0 if clusters is None else np.bincount(clusters) / unit
     middle = (size * mean + 0.5) / (size + 1)
     off = sums / unit - middle * weights
     spread = (float(np.dot(off, off)) + 0.5 * (middle**2 + (1 - middle) ** 2)) / (size + 1)
@@ -134,8 +150,8 @@ def share_interval(
 
 def no_spread(pull: NDArray[np.float64]) -> bool:
     """Return whether deviations from the mean say nothing: one task, or all of them alike."""
-    # Rounding leaves about 1e-16 where every task has the same value.
-    return len(pull) < 2 or float(np.abs(pull).max()) < 1e-13
+    # Rounding leaves about 1e-16 of a value where all are the same.
+    return len(pull) < 2 or float(np.dot(pull, pull)) < 1e-24 * len(pull)
 
 
 def quantile(confidence: float) -> float:
