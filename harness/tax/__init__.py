@@ -10,6 +10,7 @@ NumPy is all that is needed. `c` successes in `n` rollouts of each task are the 
 
 from __future__ import annotations
 
+from agentenvs.harness.tax.assumptions import Assumption
 from agentenvs.harness.tax.bands import Band, CurveBands, TaxBands, curve_bands, tax_bands
 from agentenvs.harness.tax.bootstrap import TaxBootstrap, bootstrap_cells, bootstrap_tax
 from agentenvs.harness.tax.consistency import consistency_gap, hat_curve
@@ -51,11 +52,13 @@ from agentenvs.harness.tax.shares import (
     pass_at_k_interval,
 )
 from agentenvs.harness.tax.table import Comparison, compare
+from agentenvs.harness.tax.theory import TheoremCheck, sharpening_theorem
 
 __all__ = [
     "BINS",
     "KINDS",
     "ArmChoice",
+    "Assumption",
     "Audit",
     "Band",
     "BinRouting",
@@ -80,6 +83,7 @@ __all__ = [
     "TaxBootstrap",
     "TaxInterval",
     "TaxParts",
+    "TheoremCheck",
     "area",
     "bootstrap_cells",
     "bootstrap_tax",
@@ -108,6 +112,7 @@ __all__ = [
     "scalability",
     "sharpening_tax",
     "sharpening_tax_interval",
+    "sharpening_theorem",
     "spearman",
     "split_half",
     "tax_bands",
