@@ -11,26 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 from agentenvs.harness.tax._checks import Arm, Paired, Tasks, paired
 from agentenvs.harness.tax.clusters import Clusters, by_cluster, cluster_codes, cluster_count
 from agentenvs.harness.tax.curves import areas, budgets, misses
-from agentenvs.harness.tax.shares import quantile
-from agentenvs.harness.tax.simultaneous import check_draws, sup_t
+from agentenvs.harness.tax.simultaneous import (
+    Band,
+    Errors,
+    Sup,
+    bounded_band,
+    checked_sup,
+    open_band,
+)
 
 __all__ = ["Band", "CurveBands", "TaxBands", "curve_bands", "gap_band", "tax_bands"]
 
 _Codes = NDArray[np.intp] | None
 _Array = NDArray[np.float64]
-
-
-class Band(NamedTuple):
-    """A curve over budgets with its band.
-
-    Attributes:
-        value: (M,) the estimates.
-        low, high: (M,) the ends of the band; NaN where the spread is unknown.
-    """
-
-    value: _Array
-    low: _Array
-    high: _Array
 
 
 class CurveBands(NamedTuple):
@@ -109,17 +102,18 @@ def curve_bands(
     Raises:
         BadArgument: as `curve`, other tasks in one arm, or bad `clusters`, `confidence`, `draws`.
     """
-    arms, codes, grid = _arguments(base, post, ks, confidence, clusters, draws, least=1)
+    arms, codes, grid = _arguments(base, post, ks, clusters, least=1)
+    sup = checked_sup(confidence, draws, seed)
     hits = [1 - misses(arm, grid) for arm in arms]
-    first, second = (_share_band(values, codes, confidence, draws, seed) for values in hits)
-    gap = gap_band(hits[0], hits[1], codes, confidence, draws, seed)
+    made = [bounded_band(x.mean(axis=0), mean_errors(x, codes), (0.0, 1.0), sup) for x in hits]
+    gap = gap_band(hits[0], hits[1], codes, sup)
     size = len(arms.base.c)
     return CurveBands(
         ks=grid,
-        base=first[0],
-        post=second[0],
+        base=made[0][0],
+        post=made[1][0],
         gap=gap[0],
-        critical=(first[1], second[1], gap[1]),
+        critical=(made[0][1], made[1][1], gap[1]),
         confidence=confidence,
         method="sup-t",
         covers=("tasks", "rollouts"),
@@ -141,25 +135,33 @@ def tax_bands(
 
     Arguments and errors as for `curve_bands`; budgets start at 2.
     """
-    arms, codes, grid = _arguments(base, post, ks, confidence, clusters, draws, least=2)
-    parts = [_scalability(arm, grid) for arm in arms]
-    (s_base, s_base_pull, area_base), (s_post, s_post_pull, area_post) = parts
-    drop = area_base - area_post
-    tax_a = drop.mean(axis=0)
-    made = [
-        _plain_band(s_base, s_base_pull, codes, confidence, draws, seed, (0.0, 1.0)),
-        _plain_band(s_post, s_post_pull, codes, confidence, draws, seed, (0.0, 1.0)),
-        _plain_band(s_base - s_post, s_base_pull - s_post_pull, codes, confidence, draws, seed),
-        _plain_band(tax_a, drop - tax_a, codes, confidence, draws, seed),
-    ]
+    arms, codes, grid = _arguments(base, post, ks, clusters, least=2)
+    sup = checked_sup(confidence, draws, seed)
+    area = [areas(arm, grid, misses(arm, grid)) / (grid - 1) for arm in arms]
+    first, second = (_scalability(arm, of, codes) for arm, of in zip(arms, area, strict=True))
+    drop = area[0] - area[1]
+    errors = mean_errors(drop, codes, -_most(grid), _most(grid))
+    both = first.known & second.known
+    differ = _spread(drop - drop.mean(axis=0), codes)
+    tries = grid - 1
+    tax_a, a_factor = _known(drop.mean(axis=0), errors, (-1.0, 1.0), both & differ, sup)
+    s_base, base_factor = _known(first.value, first.errors, (0.0, 1.0), first.known, sup)
+    s_post, post_factor = _known(second.value, second.errors, (0.0, 1.0), second.known, sup)
+    tax_s, s_factor = _known(
+        first.value - second.value,
+        first.errors.minus(second.errors),
+        (-1.0, 1.0),
+        both & _spread(first.pull - second.pull, codes),
+        sup,
+    )
     size = len(arms.base.c)
     return TaxBands(
         ks=grid,
-        S_base=made[0][0],
-        S_post=made[1][0],
-        tax_S=made[2][0],
-        tax_A=made[3][0],
-        critical=(made[0][1], made[1][1], made[2][1], made[3][1]),
+        S_base=s_base,
+        S_post=s_post,
+        tax_S=tax_s,
+        tax_A=Band(*(tries * part for part in tax_a)),
+        critical=(base_factor, post_factor, s_factor, a_factor),
         confidence=confidence,
         method="sup-t",
         covers=("tasks", "rollouts"),
@@ -168,110 +170,87 @@ def tax_bands(
     )
 
 
+def gap_band(base: _Array, post: _Array, codes: _Codes, sup: Sup) -> tuple[Band, float]:
+    """Return the band of base minus post for (T, M) values in [0, 1], and its factor."""
+    drop = base - post
+    errors = mean_errors(drop, codes, -1.0, 1.0)
+    return bounded_band(drop.mean(axis=0), errors, (-1.0, 1.0), sup)
+
+
+def mean_errors(
+    values: _Array, codes: _Codes, low: _Array | float = 0.0, high: _Array | float = 1.0
+) -> Errors:
+    """Return how the means of (T, M) values err, with half a task at `low` and at `high`."""
+    return _ratio_errors(values, np.ones(len(values)), codes, low, high)
+
+
+def _ratio_errors(
+    values: _Array, weights: _Array, codes: _Codes, low: _Array | float, high: _Array | float
+) -> Errors:
+    """Return how sum of values / sum of weights errs; the half tasks weigh as usual ones do."""
+    joint = by_cluster(weights, codes)
+    total = float(weights.sum())
+    # A task is met in the sums as often as it weighs, so this is the weight that is usual there.
+    usual = float(joint @ joint) / total
+    middle = (values.sum(axis=0) + usual * (low + high) / 2) / (total + usual)
+    pulls = by_cluster((values - middle * weights[:, None]).T, codes).T
+    halves = math.sqrt(0.5) * usual * np.stack((low - middle, high - middle))
+    return Errors(middle, pulls / (total + usual), halves / (total + usual))
+
+
+class _Scalability(NamedTuple):
+    """S at each budget, each task's pull at it, its errors, and where its spread is known."""
+
+    value: _Array
+    pull: _Array
+    errors: Errors
+    known: NDArray[np.bool_]
+
+
+def _scalability(tasks: Tasks, area: _Array, codes: _Codes) -> _Scalability:
+    fails = (tasks.n - tasks.c) / tasks.n
+    if not fails.any():
+        nan = np.full(area.shape, math.nan)
+        errors = Errors(nan[0], by_cluster(nan.T, codes).T, nan[:1])
+        return _Scalability(nan[0], nan, errors, np.zeros(len(nan[0]), dtype=bool))
+    value = area.sum(axis=0) / fails.sum()
+    pull = area - value * fails[:, None]
+    errors = _ratio_errors(area, fails, codes, 0.0, 1.0)
+    return _Scalability(value, pull, errors, _spread(pull, codes))
+
+
+def _spread(pull: _Array, codes: _Codes) -> NDArray[np.bool_]:
+    """Return where (T, M) pulls say anything: several clusters that are not all alike."""
+    sums = by_cluster(pull.T, codes)
+    # Rounding leaves about 1e-16 where every task has the same value.
+    known: NDArray[np.bool_] = (np.abs(sums).max(axis=1) >= 1e-13) & (sums.shape[1] > 1)
+    return known
+
+
+def _known(
+    value: _Array, errors: Errors, span: tuple[float, float], known: NDArray[np.bool_], sup: Sup
+) -> tuple[Band, float]:
+    """Return the band where the spread is known, NaN elsewhere, and its factor."""
+    band = open_band(value)
+    if not known.any():
+        return band, math.nan
+    part, critical = bounded_band(value[known], Errors(*(x[..., known] for x in errors)), span, sup)
+    band.low[known], band.high[known] = part.low, part.high
+    return band, critical
+
+
+def _most(ks: NDArray[np.int64]) -> _Array:
+    """Return about the most that A(K) / (K - 1) can be for a task; see `s_max`."""
+    p = np.minimum(1.793 / ks, 1 - 1e-9)
+    miss = (1 - p) ** (ks - 1)
+    most: _Array = (1 - miss) / (p * (ks - 1)) - miss
+    return most
+
+
 def _arguments(
-    base: Arm,
-    post: Arm,
-    ks: ArrayLike | None,
-    confidence: float,
-    clusters: Clusters | None,
-    draws: int,
-    least: int,
+    base: Arm, post: Arm, ks: ArrayLike | None, clusters: Clusters | None, least: int
 ) -> tuple[Paired, _Codes, NDArray[np.int64]]:
     arms = paired(base, post)
     codes = cluster_codes(clusters, base, len(arms.base.c))
-    quantile(confidence)
-    check_draws(draws)
     smallest = int(min(arms.base.n.min(), arms.post.n.min()))
     return arms, codes, budgets(ks, smallest, least)
-
-
-def _share_band(
-    values: _Array, codes: _Codes, confidence: float, draws: int, seed: int
-) -> tuple[Band, float]:
-    """Return the band of a mean of (T, M) values in [0, 1]: Wilson's, with the factor for all."""
-    critical = sup_t(_with_halves(values, codes), confidence, draws, seed, _freedom(values, codes))
-    return _wilson(values, codes, critical), critical
-
-
-def gap_band(
-    base: _Array, post: _Array, codes: _Codes, confidence: float, draws: int, seed: int
-) -> tuple[Band, float]:
-    """Return the band of base minus post for (T, M) values in [0, 1], and its factor."""
-    drop = base - post
-    value = drop.mean(axis=0)
-    return _plain_band(value, drop - value, codes, confidence, draws, seed, (-1.0, 1.0))
-
-
-def _with_halves(values: _Array, codes: _Codes) -> _Array:
-    size = len(values)
-    middle = (values.sum(axis=0) + 0.5) / (size + 1)
-    units = by_cluster((values - middle).T, codes).T
-    halves = np.stack((-middle, 1 - middle)) * math.sqrt(0.5)
-    return np.concatenate((units, halves))
-
-
-def _wilson(values: _Array, codes: _Codes, z: float) -> Band:
-    """Return `share_interval` of each column."""
-    size, mean = len(values), values.mean(axis=0)
-    middle = (size * mean + 0.5) / (size + 1)
-    spread = (np.einsum("tm,tm->m", values, values) + 0.5) / (size + 1) - middle**2
-    like = middle * (1 - middle) / spread * max(size - 1, 1) / _design(values - mean, codes)
-    shrink = 1 + z * z / like
-    centre = (mean + z * z / (2 * like)) / shrink
-    noise = np.maximum(mean * (1 - mean), 0) / like + (z / (2 * like)) ** 2
-    half = z / shrink * np.sqrt(noise)
-    low = np.minimum(np.clip(centre - half, 0, 1), mean)
-    return Band(mean, low, np.maximum(np.clip(centre + half, 0, 1), mean))
-
-
-def _design(pull: _Array, codes: _Codes) -> _Array | float:
-    """Return how much clusters widen the variance of a mean, at least 1."""
-    if codes is None:
-        return 1.0
-    size, groups = len(pull), cluster_count(codes, len(pull))
-    sums = by_cluster(pull.T, codes)
-    plain = np.einsum("tm,tm->m", pull, pull) * size / (size - 1)
-    joint = np.einsum("mg,mg->m", sums, sums) * groups / max(groups - 1, 1)
-    known = plain > 1e-20
-    wider = np.divide(joint, plain, out=np.full(len(plain), size / groups), where=known)
-    least_one: _Array = np.maximum(wider, 1.0)
-    return least_one
-
-
-def _freedom(values: _Array, codes: _Codes) -> int:
-    return max(cluster_count(codes, len(values)) - 1, 1)
-
-
-def _plain_band(
-    value: _Array,
-    pull: _Array,
-    codes: _Codes,
-    confidence: float,
-    draws: int,
-    seed: int,
-    bounds: tuple[float, float] = (-math.inf, math.inf),
-) -> tuple[Band, float]:
-    """Return value -+ c standard errors, NaN where an estimate has no spread."""
-    units = by_cluster(pull.T, codes).T
-    groups = len(units)
-    known = np.isfinite(value) & (np.abs(units).max(axis=0) >= 1e-13)
-    low, high = (np.full(len(value), math.nan) for _ in range(2))
-    if groups < 2 or not known.any():
-        return Band(value, low, high), math.nan
-    critical = sup_t(units[:, known], confidence, draws, seed, groups - 1)
-    square = np.einsum("um,um->m", units[:, known], units[:, known])
-    half = critical * np.sqrt(square * groups / (groups - 1)) / len(pull)
-    low[known] = np.maximum(value[known] - half, bounds[0])
-    high[known] = np.minimum(value[known] + half, bounds[1])
-    return Band(value, low, high), critical
-
-
-def _scalability(tasks: Tasks, ks: NDArray[np.int64]) -> tuple[_Array, _Array, _Array]:
-    """Return S at each budget, each task's pull at it, and each task's areas."""
-    area = areas(tasks, ks, misses(tasks, ks))
-    fails = ((tasks.n - tasks.c) / tasks.n)[:, None]
-    mean = float(fails.mean())
-    if mean == 0:
-        return np.full(len(ks), math.nan), np.full(area.shape, math.nan), area
-    value = area.mean(axis=0) / ((ks - 1) * mean)
-    return value, (area / (ks - 1) - value * fails) / mean, area

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +13,7 @@ from agentenvs.harness.tax.bands import gap_band
 from agentenvs.harness.tax.clusters import Clusters, by_cluster, cluster_codes, cluster_count
 from agentenvs.harness.tax.curves import misses
 from agentenvs.harness.tax.measures import TIE, crossover
-from agentenvs.harness.tax.shares import quantile
-from agentenvs.harness.tax.simultaneous import check_draws
+from agentenvs.harness.tax.simultaneous import Sup, checked_sup
 
 __all__ = ["CrossoverSet", "crossover_set"]
 
@@ -23,13 +23,18 @@ _BLOCK = 2**21
 class CrossoverSet(NamedTuple):
     """Every budget that may be k*, made by `crossover_set`.
 
+    The set is (1,) where base is ahead at the first try, beyond doubt. It holds every budget, and
+    is `censored` as well, where the data say nothing; so it is for arms that are the same, which
+    `same` tells apart.
+
     Attributes:
         k: k* as `crossover` gives it; None where it lies beyond K.
         ks: the budgets that the band of the gap allows as the first crossing, rising.
         censored: whether the band allows that base does not catch up within K.
-        share: (K,) how often replicates have their k* at 1, ..., K.
+        share: (K,) how often replicates have their k* at 1, ..., K; NaN where no task differs
+            from another, so that there is nothing to draw again.
         share_censored: how often they have none up to K.
-        stays_above: how often base stays at or above from there to K, of all replicates.
+        stays_above: how often they have one and base stays at or above from there to K.
         K: the largest budget looked at.
         confidence: how often the set should hold the true k*.
         method: how the set was made.
@@ -93,19 +98,17 @@ def crossover_set(
     size = len(arms.base.c)
     most = single_k("K", K, int(min(arms.base.n.min(), arms.post.n.min())))
     codes = cluster_codes(clusters, base, size)
-    quantile(confidence)
-    check_draws(draws)
+    sup = checked_sup(confidence, draws, seed)
     found = crossover(arms.base, arms.post, most)
     ks = np.arange(1, most + 1)
     hits = [1 - misses(arm, ks) for arm in arms]
-    band, _ = gap_band(hits[0], hits[1], codes, confidence, draws, seed)
+    band, _ = gap_band(hits[0], hits[1], codes, sup)
     # Unknown ends leave everything open.
     reaches = ~(band.high < -TIE)
     behind = ~(band.low >= -TIE)
     open_until = np.concatenate(([True], np.logical_and.accumulate(behind)))
     allowed = reaches & open_until[:-1]
-    first, stays = _replicates(hits[0] - hits[1], arms, codes, draws, seed)
-    share = np.bincount(first, minlength=most + 1) / draws
+    share, stays = _replicates(hits[0] - hits[1], arms, codes, sup)
     return CrossoverSet(
         k=found.k,
         ks=tuple(ks[allowed].tolist()),
@@ -125,27 +128,33 @@ def crossover_set(
 
 
 def _replicates(
-    gaps: NDArray[np.float64],
-    arms: Paired,
-    codes: NDArray[np.intp] | None,
-    draws: int,
-    seed: int,
-) -> tuple[NDArray[np.intp], float]:
-    """Return k* - 1 of each replicate, K where it has none, and how often base stays above."""
+    gaps: NDArray[np.float64], arms: Paired, codes: NDArray[np.intp] | None, sup: Sup
+) -> tuple[NDArray[np.float64], float]:
+    """Return how often k* is 1, ..., K and beyond, and how often base stays above.
+
+    Args:
+        gaps: (T, K) pass@k of base minus that of post.
+        arms: the counts, by which tasks are put in an order of their own.
+        codes: the tasks' clusters.
+        sup: draws and seed.
+    """
+    most = gaps.shape[1]
+    if np.abs(gaps - gaps[0]).max() < 1e-13:
+        return np.full(most + 1, math.nan), math.nan
     order = np.lexsort((*arms.base, *arms.post))
     units = gaps[order] if codes is None else by_cluster(gaps.T, codes).T
-    count, most = units.shape
-    rng = np.random.default_rng(seed)
-    first = np.empty(draws, dtype=np.intp)
+    count, draws = len(units), sup.draws
+    rng = np.random.default_rng(sup.seed)
+    found = np.zeros(most + 1, dtype=np.int64)
     stays = 0
     step = max(1, _BLOCK // max(count, most))
     for start in range(0, draws, step):
         rows = min(step, draws - start)
         taken = rng.integers(0, count, (rows, count)) + count * np.arange(rows)[:, None]
         times = np.bincount(taken.ravel(), minlength=rows * count).reshape(rows, count)
-        above = times.astype(np.float64) @ units >= -TIE * count
-        hit = above.any(axis=1)
-        first[start : start + rows] = np.where(hit, above.argmax(axis=1), most)
-        # From the first on, base is above as often as anywhere, if it stays.
-        stays += int((hit & (above.sum(axis=1) == most - above.argmax(axis=1))).sum())
-    return first, stays / draws
+        above = times.astype(np.float64) @ units >= -TIE * len(gaps)
+        hit, first = above.any(axis=1), above.argmax(axis=1)
+        found += np.bincount(np.where(hit, first, most), minlength=most + 1)
+        # If it stays, no budget from the first on is missing.
+        stays += int((hit & (above.sum(axis=1) == most - first)).sum())
+    return found / draws, stays / draws

@@ -1,66 +1,166 @@
-"""One factor for a whole curve: how many standard errors wide a band must be everywhere."""
+"""Bands that hold many estimates at once: how wide, and around what.
+
+A band is as wide as c standard errors everywhere, with c such that jointly normal errors of the
+estimates' correlation stay within with the chance asked for (studentised sup-t). Near the ends of
+what an estimate can be, or with a few tasks that decide everything, such a band does not hold
+what it says. Hence the ends are Wilson's, and the spread and the correlation are measured with
+half a task at either extreme added, as `shares` does for one estimate.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.errors import BadArgument
+from agentenvs.harness.tax.shares import quantile
 from agentenvs.harness.tax.student import student_quantile
 
-__all__ = ["check_draws", "sup_t"]
+__all__ = ["Band", "Errors", "Sup", "bounded_band", "checked_sup", "open_band", "sup_t"]
 
 _MAX_DRAWS = 1_000_000
 _BLOCK = 2**21
+# What of an estimate's variance may be left out of the drawn curves of errors.
+_LEFT_OUT = 1e-6
+
+_Array = NDArray[np.float64]
 
 
-def check_draws(draws: object) -> int:
-    """Return a number of draws.
+class Band(NamedTuple):
+    """A curve over budgets with its band.
+
+    Attributes:
+        value: (M,) the estimates.
+        low, high: (M,) the ends of the band; NaN where the spread is unknown.
+    """
+
+    value: _Array
+    low: _Array
+    high: _Array
+
+
+class Errors(NamedTuple):
+    """How M estimates err, with half a task at either extreme added.
+
+    Attributes:
+        middle: (M,) the estimates with the half tasks.
+        pulls: (G, M) what each task, or cluster of tasks, adds to the error of all of them; the
+            errors are the sums.
+        halves: (H, M) the same of the half tasks.
+    """
+
+    middle: _Array
+    pulls: _Array
+    halves: _Array
+
+    def minus(self, other: Errors) -> Errors:
+        """Return the errors of differences of estimates over the same tasks."""
+        halves = np.concatenate((self.halves, other.halves))
+        return Errors(self.middle - other.middle, self.pulls - other.pulls, halves)
+
+
+class Sup(NamedTuple):
+    """How sure a band shall be, and what it is drawn from."""
+
+    confidence: float
+    draws: int
+    seed: int
+
+
+def checked_sup(confidence: float, draws: int, seed: int) -> Sup:
+    """Return what a band is drawn from.
 
     Raises:
-        BadArgument: it is no integer from 1 to a million.
+        BadArgument: `confidence` outside (0, 1), or not 1 to a million `draws`.
     """
+    quantile(confidence)
     if type(draws) is not int or not 1 <= draws <= _MAX_DRAWS:
         raise BadArgument(f"Expected `draws` of 1 to {_MAX_DRAWS}, got {draws!r}.")
-    return draws
+    return Sup(confidence, draws, seed)
 
 
-def sup_t(
-    pulls: NDArray[np.float64], confidence: float, draws: int, seed: int, freedom: float
-) -> float:
-    """Return the factor c such that estimates lie within c standard errors at once.
-
-    The estimates' errors are taken as jointly normal with the correlation that the pulls show:
-    the limit of multiplier draws, so that the result does not hang on the order of tasks.
+def bounded_band(
+    value: _Array, errors: Errors, span: tuple[float, float], sup: Sup
+) -> tuple[Band, float]:
+    """Return Wilson's ends for many estimates at once, and the factor c.
 
     Args:
-        pulls: (U, M) influences of U independent units on M estimates; an estimate without any
-            spread is left out.
-        confidence: how often all estimates should lie within.
-        draws: how many curves of errors are drawn.
-        seed: of the draws.
+        value: (M,) estimates.
+        errors: how they err.
+        span: the least and the most that an estimate can be.
+        sup: confidence, draws and seed.
+    """
+    low, high = span
+    groups = len(errors.pulls)
+    units = np.concatenate((errors.pulls, errors.halves))
+    critical = sup_t(units, max(groups - 1, 1), sup)
+    variance = np.einsum("um,um->m", units, units) * (groups + 1) / max(groups - 1, 1)
+    # As many tries as a yes-or-no question would need to be as sure.
+    like = (errors.middle - low) * (high - errors.middle) / variance
+    share = np.clip((value - low) / (high - low), 0, 1)
+    shrink = 1 + critical**2 / like
+    centre = (share + critical**2 / (2 * like)) / shrink
+    noise = share * (1 - share) / like + (critical / (2 * like)) ** 2
+    half = critical / shrink * np.sqrt(noise)
+    # Rounding must not put an end on the wrong side of the value.
+    bottom = np.minimum(low + (high - low) * np.clip(centre - half, 0, 1), value)
+    top = np.maximum(low + (high - low) * np.clip(centre + half, 0, 1), value)
+    return Band(value, bottom, top), critical
+
+
+def open_band(value: _Array) -> Band:
+    """Return estimates without a band."""
+    return Band(value, np.full(len(value), math.nan), np.full(len(value), math.nan))
+
+
+def sup_t(pulls: _Array, freedom: int, sup: Sup) -> float:
+    """Return the factor c such that all estimates lie within c standard errors.
+
+    The limit of multiplier draws: errors are normal with the correlation that the pulls show, so
+    that the factor does not hang on the order of tasks. Their common scale has the freedom of an
+    estimated one, which makes up for few tasks.
+
+    Args:
+        pulls: (U, M) what U independent units add to the errors of M estimates.
         freedom: degrees of freedom of the standard errors.
+        sup: confidence, draws and seed.
 
     Returns:
-        At least the two-sided quantile of Student's t; NaN where no estimate has a spread.
+        At least the two-sided quantile of Student's t.
     """
-    size = np.sqrt(np.einsum("um,um->m", pulls, pulls))
-    spread = size > 0
-    if not spread.any():
-        return math.nan
-    unit = pulls[:, spread] / size[spread]
-    values, vectors = np.linalg.eigh(unit.T @ unit)
-    # The symmetric root does not hang on signs or the order of the vectors, which are arbitrary.
-    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
-    rng = np.random.default_rng(seed)
-    scale = np.sqrt(rng.chisquare(freedom, draws) / freedom)
-    most = np.empty(draws)
-    step = max(1, _BLOCK // len(root))
-    for start in range(0, draws, step):
-        part = slice(start, min(start + step, draws))
+    unit = pulls / np.sqrt(np.einsum("um,um->m", pulls, pulls))
+    root = _root(unit)
+    rng = np.random.default_rng(sup.seed)
+    scale = np.sqrt(rng.chisquare(freedom, sup.draws) / freedom)
+    most = np.empty(sup.draws)
+    step = max(1, _BLOCK // unit.shape[1])
+    for start in range(0, sup.draws, step):
+        part = slice(start, min(start + step, sup.draws))
         errors = rng.standard_normal((part.stop - start, len(root))) @ root
         most[part] = np.abs(errors).max(axis=1)
-    least = student_quantile(confidence, freedom)
-    return max(float(np.quantile(most / scale, confidence)), least)
+    least = student_quantile(sup.confidence, freedom)
+    return max(float(np.quantile(most / scale, sup.confidence)), least)
+
+
+def _root(unit: _Array) -> _Array:
+    """Return (R, M) rows whose products are the correlations of the columns of `unit`.
+
+    Pivoted Cholesky: neighbouring budgets err alike, so that few rows hold all, and it is unique
+    where eigenvectors have arbitrary signs.
+    """
+    left = np.ones(unit.shape[1])
+    rows: list[_Array] = []
+    for _ in range(min(unit.shape)):
+        at = int(left.argmax())
+        if left[at] < _LEFT_OUT:
+            break
+        row = unit[:, at] @ unit
+        for before in rows:
+            row -= before[at] * before
+        row /= math.sqrt(left[at])
+        rows.append(row)
+        left = np.maximum(left - row**2, 0.0)
+    return np.array(rows)
