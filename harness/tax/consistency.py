@@ -13,7 +13,7 @@ from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import Arm, as_tasks, check_k, integers, paired, single_k
 from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
 from agentenvs.harness.tax.estimators import mean_unbroken, pass_hat_k
-from agentenvs.harness.tax.intervals import _pass_gap
+from agentenvs.harness.tax.intervals import share_gap
 from agentenvs.harness.tax.linear import critical_value
 from agentenvs.harness.tax.shares import Estimate, quantile
 
@@ -74,4 +74,4 @@ def consistency_gap(
     one, two = (pass_hat_k(*arm, tries) for arm in arms)
     codes = cluster_codes(clusters, base, len(one))
     critical = critical_value(confidence, cluster_count(codes, len(one)))
-    return _pass_gap(two, one, critical, quantile(confidence), codes)
+    return share_gap(two, one, critical, quantile(confidence), codes)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import Arm, Paired, Tasks, paired
+from agentenvs.harness.tax.clusters import Clusters, by_cluster, cluster_codes, cluster_count
 from agentenvs.harness.tax.measures import TIE, crossover
 from agentenvs.harness.tax.shares import quantile
 
@@ -19,6 +20,8 @@ __all__ = ["CrossoverInterval", "crossover_interval"]
 _MAX_DRAWS = 1_000_000
 # How many numbers a block of draws or of curves holds at a time.
 _BLOCK = 2**21
+
+_Times = NDArray[np.int64] | NDArray[np.float64]
 
 
 class CrossoverInterval(NamedTuple):
@@ -62,6 +65,7 @@ def crossover_interval(
     confidence: float = 0.95,
     draws: int = 1000,
     seed: int = 0,
+    clusters: Clusters | None = None,
 ) -> CrossoverInterval:
     """Return k* with a percentile interval from tasks drawn again with replacement.
 
@@ -75,9 +79,12 @@ def crossover_interval(
         confidence: the share of intervals that should hold the truth.
         draws: replicates, up to a million.
         seed: of the draws.
+        clusters: tasks that are drawn together: a label for each task in base's order, or a
+            mapping from task ids to labels.
 
     Raises:
-        BadArgument: as `crossover`, or `confidence` outside (0, 1), or no sensible `draws`.
+        BadArgument: as `crossover`, or `confidence` outside (0, 1), or no sensible `draws`, or no
+            label for a task.
     """
     arms = paired(base, post)
     quantile(confidence)
@@ -85,18 +92,21 @@ def crossover_interval(
         raise BadArgument(f"Expected `draws` of 1 to {_MAX_DRAWS}, got {draws!r}.")
     found = crossover(arms.base, arms.post, K)
     same = bool((np.abs(found.gap) <= TIE).all())
-    kinds, times = np.unique(np.column_stack((*arms.base, *arms.post)), axis=0, return_counts=True)
-    if len(kinds) == 1 or _alike(arms):
+    size = len(arms.base.c)
+    codes = cluster_codes(clusters, base, size)
+    groups = cluster_count(codes, size)
+    kinds, where = np.unique(np.column_stack((*arms.base, *arms.post)), axis=0, return_inverse=True)
+    where = where.reshape(-1)
+    if len(kinds) == 1 or groups == 1 or _alike(arms):
         nan = math.nan
         return CrossoverInterval(found.k, 1, None, found.K, confidence, draws, nan, nan, same)
     each = Paired(*(Tasks(*kinds[:, at : at + 2].T) for at in (0, 2)))
     rng = np.random.default_rng(seed)
-    ranks = np.concatenate(
-        [
-            _first_crossings(each, rng.multinomial(len(arms.base.c), times / times.sum(), part), K)
-            for part in _parts(draws, max(1, _BLOCK // len(kinds)))
-        ]
-    )
+    if codes is None:
+        lots = _lots(rng, np.bincount(where), draws)
+    else:
+        lots = _cluster_lots(rng, where, codes, draws)
+    ranks = np.concatenate([_first_crossings(each, times, K) for times in lots])
     ranks.sort()
     tail = (1 - confidence) / 2 * (draws - 1)
     point = K + 1 if found.k is None else found.k
@@ -121,13 +131,49 @@ def _alike(arms: Paired) -> bool:
     return bool((((c == d) & (n == m)) | ((c == 0) & (d == 0)) | ((c == n) & (d == m))).all())
 
 
+def _lots(rng: np.random.Generator, held: NDArray[np.int64], draws: int) -> Iterator[_Times]:
+    """Yield (B, U) how often each replicate holds each kind of task.
+
+    Args:
+        rng: what to draw with.
+        held: (U,) how many tasks of each kind there are.
+        draws: replicates in all.
+    """
+    size = int(held.sum())
+    for part in _parts(draws, max(1, _BLOCK // len(held))):
+        yield rng.multinomial(size, held / size, part)
+
+
+def _cluster_lots(
+    rng: np.random.Generator, where: NDArray[np.intp], codes: NDArray[np.intp], draws: int
+) -> Iterator[_Times]:
+    """Yield the same where whole clusters are drawn.
+
+    Args:
+        rng: what to draw with.
+        where: (T,) the kind of each task.
+        codes: (T,) its cluster.
+        draws: replicates in all.
+    """
+    groups = int(codes.max()) + 1
+    order = np.lexsort((where, codes))
+    ends = np.cumsum(np.bincount(codes))[:-1]
+    kinds = [part.tolist() for part in np.split(where[order], ends)]
+    # By what is in them, so that the order of the tasks makes no difference.
+    rank = np.empty(groups, dtype=np.intp)
+    rank[sorted(range(groups), key=kinds.__getitem__)] = np.arange(groups)
+    for part in _parts(draws, max(1, _BLOCK // len(codes))):
+        times = rng.multinomial(groups, np.full(groups, 1 / groups), part)
+        yield by_cluster(times[:, rank[codes]].astype(np.float64), where)
+
+
 def _parts(total: int, most: int) -> Iterator[int]:
     while total > 0:
         yield min(total, most)
         total -= most
 
 
-def _first_crossings(arms: Paired, times: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def _first_crossings(arms: Paired, times: _Times, most: int) -> NDArray[np.int64]:
     """Return k* of each replicate, `most` + 1 where it lies beyond.
 
     Args:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from agentenvs.harness.tax._checks import Arm, paired, single_k
 from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
 from agentenvs.harness.tax.estimators import area, pass_at_k
-from agentenvs.harness.tax.intervals import _drop
+from agentenvs.harness.tax.intervals import drop_of
 from agentenvs.harness.tax.linear import critical_value, mean_of
 from agentenvs.harness.tax.shares import Estimate
 
@@ -80,7 +80,7 @@ def tax_parts(
     critical = critical_value(confidence, groups)
 
     def drop(one: NDArray[np.float64], two: NDArray[np.float64]) -> Estimate:
-        return _drop(mean_of(one), mean_of(two), critical, codes)
+        return drop_of(mean_of(one), mean_of(two), critical, codes)
 
     areas = [area(*arm, k) for arm in arms]
     covered = [k * pass_at_k(*arm, k) for arm in arms]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from agentenvs.harness.tax.table import Comparison
+    from agentenvs.harness.tax.comparison import Comparison, Row
 
 __all__ = ["SCRIPTED_MARK", "render"]
 
@@ -29,7 +29,11 @@ def render(comparison: Comparison, console: Console) -> None:
     console.print()
     console.print(_table(comparison))
     console.print()
-    for line in (_tries(comparison), *_crossing(comparison)):
+    if comparison.without is not None:
+        console.print(_without(comparison), markup=False, highlight=False)
+        console.print(_headline(comparison.without))
+        console.print()
+    for line in (_tries(comparison), *_of_max(comparison), *_crossing(comparison)):
         console.print(line, markup=False, highlight=False)
     for line in (*_notes(comparison), *_legend(comparison)):
         console.print(line, style="dim", markup=False, highlight=False)
@@ -37,8 +41,9 @@ def render(comparison: Comparison, console: Console) -> None:
 
 def _heading(comparison: Comparison) -> list[str]:
     lines = []
-    count = comparison.tasks
-    tasks = f"{count} task{'' if count == 1 else 's'}"
+    tasks = _count(comparison.tasks, "task")
+    if comparison.clusters < comparison.tasks:
+        tasks += f" in {_count(comparison.clusters, 'cluster')}"
     arms = zip(comparison.labels, comparison.policies, comparison.rollouts, strict=True)
     for label, policy, (low, high) in arms:
         n = f"n = {low}" if low == high else f"n = {low} to {high}"
@@ -48,6 +53,27 @@ def _heading(comparison: Comparison) -> list[str]:
 
 
 def _table(comparison: Comparison) -> Table:
+    table = _empty_table(comparison)
+    _add(table, "pass@1", *comparison.pass_1, comparison.pass_1_gap, 3)
+    for row in comparison.rows:
+        table.add_section()
+        _add_row(table, row)
+    table.add_section()
+    for name in ("never", "sometimes", "always"):
+        one, two = (getattr(share, name) for share in comparison.shares)
+        _add(table, f"{name} in {comparison.m}", one, two, None, 3)
+    return table
+
+
+def _headline(comparison: Comparison) -> Table:
+    """Return a table of pass@1 and the first budget."""
+    table = _empty_table(comparison)
+    _add(table, "pass@1", *comparison.pass_1, comparison.pass_1_gap, 3)
+    _add_row(table, comparison.rows[0])
+    return table
+
+
+def _empty_table(comparison: Comparison) -> Table:
     from rich.box import SIMPLE
     from rich.table import Table
     from rich.text import Text
@@ -58,25 +84,36 @@ def _table(comparison: Comparison) -> Table:
     table.add_column("measure", no_wrap=True)
     for header in (first, second, gap):
         table.add_column(Text(header), justify="right", overflow="fold")
-
-    def add(name: str, one: Estimate, two: Estimate, drop: Estimate | None, digits: int) -> None:
-        cells = [_number(one, digits), _number(two, digits)]
-        cells.append("" if drop is None else _number(drop, digits, sign=True))
-        table.add_row(*(Text(cell) for cell in (name, *cells)))
-
-    add("pass@1", *comparison.pass_1, comparison.pass_1_gap, 3)
-    for row in comparison.rows:
-        table.add_section()
-        found, mark = row.measures, " *" if row.high_variance else ""
-        if row.K > 1:
-            add(f"pass@{row.K}{mark}", found.pass_base, found.pass_post, found.pass_gap, 3)
-        add(f"A({row.K}), Tax_A{mark}", found.A_base, found.A_post, found.tax_A, 2)
-        add(f"S({row.K}), Tax_S{mark}", found.S_base, found.S_post, found.tax_S, 3)
-    table.add_section()
-    for name in ("never", "sometimes", "always"):
-        one, two = (getattr(share, name) for share in comparison.shares)
-        add(f"{name} in {comparison.m}", one, two, None, 3)
     return table
+
+
+def _add_row(table: Table, row: Row) -> None:
+    found, mark = row.measures, " *" if row.high_variance else ""
+    if row.K > 1:
+        _add(table, f"pass@{row.K}{mark}", found.pass_base, found.pass_post, found.pass_gap, 3)
+    _add(table, f"A({row.K}), Tax_A{mark}", found.A_base, found.A_post, found.tax_A, 2)
+    _add(table, f"S({row.K}), Tax_S{mark}", found.S_base, found.S_post, found.tax_S, 3)
+
+
+def _add(
+    table: Table, name: str, one: Estimate, two: Estimate, drop: Estimate | None, digits: int
+) -> None:
+    from rich.text import Text
+
+    cells = [_number(one, digits), _number(two, digits)]
+    cells.append("" if drop is None else _number(drop, digits, sign=True))
+    table.add_row(*(Text(cell) for cell in (name, *cells)))
+
+
+def _without(comparison: Comparison) -> str:
+    left = comparison.tasks - comparison.unsolvable
+    tagged = f"{comparison.unsolvable} of {_count(comparison.tasks, 'task')}"
+    verb = "is" if comparison.unsolvable == 1 else "are"
+    return f"{tagged} {verb} tagged as unsolvable. Without, on the other {left}:"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def _tries(comparison: Comparison) -> str:
@@ -91,6 +128,18 @@ def _tries(comparison: Comparison) -> str:
     if last.K > 1:
         text += f"; {last.K} tries {shares(last.measures.pass_base, last.measures.pass_post)}"
     return text + "."
+
+
+def _of_max(comparison: Comparison) -> list[str]:
+    """Say how much of its bound S reaches at the first budget."""
+    row = comparison.rows[0]
+    shares = (
+        f"{100 * share:.0f} % in {label}"
+        for share, label in zip(row.of_max, comparison.labels, strict=True)
+        if not math.isnan(share)
+    )
+    told = ", ".join(shares)
+    return [f"S({row.K}) is at most {row.s_max:.3f}; of that, it is {told}."] if told else []
 
 
 def _crossing(comparison: Comparison) -> list[str]:

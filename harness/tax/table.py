@@ -3,156 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.tax._checks import Arm, Tasks
-from agentenvs.harness.tax.crossing import CrossoverInterval, crossover_interval
+from agentenvs.harness.tax._checks import Arm, Paired, Tasks
+from agentenvs.harness.tax.clusters import Clusters, cluster_codes
+from agentenvs.harness.tax.comparison import Comparison, Row
+from agentenvs.harness.tax.counts import Counts
+from agentenvs.harness.tax.crossing import crossover_interval
 from agentenvs.harness.tax.intervals import TaxInterval, sharpening_tax_interval
-from agentenvs.harness.tax.measures import Crossover, crossover, s_max
-from agentenvs.harness.tax.shares import Estimate, PartitionInterval, partition_interval
+from agentenvs.harness.tax.measures import crossover, s_max
+from agentenvs.harness.tax.shares import partition_interval
 from agentenvs.harness.tax.sides import Side, match, setting_warnings, side, side_warnings
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from agentenvs.harness.outcomes import Outcomes
 
 __all__ = ["Comparison", "Row", "compare", "default_budgets"]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """The measures at one budget.
-
-    Attributes:
-        K: the budget.
-        high_variance: K is more than half of the rollouts, where estimates scatter most.
-        s_max: the largest S(K) that tasks can have; NaN at K = 1.
-        measures: pass@K, A, S and the tax, with intervals.
-        undefined: why S is NaN, "" where it is not.
-    """
-
-    K: int
-    high_variance: bool
-    s_max: float
-    measures: TaxInterval
-    undefined: str
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two runs over the same tasks; made by `compare`.
-
-    Attributes:
-        labels: what the two arms are called: "base" and "post", or, where a policy is scripted,
-            the names of the policies.
-        policies: the names of the policies, None where unknown.
-        scripted: whether a policy is scripted, so that no model was measured.
-        tasks: how many tasks.
-        rollouts: smallest and largest n, for each arm.
-        confidence: what the intervals aim at.
-        pass_1: mean pass@1, for each arm.
-        pass_1_gap: first minus second.
-        rows: the measures at each budget.
-        crossing: where the first arm's curve reaches the second's.
-        crossing_interval: how sure that is.
-        m: the number of rollouts to which the shares are standardised.
-        shares: tasks never, sometimes and always solved in m rollouts, for each arm.
-        warnings: what may spoil the comparison, in sentences, each with its remedy.
-    """
-
-    labels: tuple[str, str]
-    policies: tuple[str | None, str | None]
-    scripted: bool
-    tasks: int
-    rollouts: tuple[tuple[int, int], tuple[int, int]]
-    confidence: float
-    pass_1: tuple[Estimate, Estimate]
-    pass_1_gap: Estimate
-    rows: tuple[Row, ...]
-    crossing: Crossover
-    crossing_interval: CrossoverInterval
-    m: int
-    shares: tuple[PartitionInterval, PartitionInterval]
-    warnings: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data; the arms' numbers are keyed by `labels`.
-
-        NaN stays NaN; `undefined` says why. In `crossover`, `k`, `low` and `high` are None where
-        they lie beyond K; where both curves are the same, `same` says so and `k` is None too.
-        """
-        at = self.crossing_interval
-
-        def arms(first: Any, second: Any) -> dict[str, Any]:
-            return {self.labels[0]: first, self.labels[1]: second}
-
-        rows = [
-            {
-                "K": row.K,
-                "high_variance": row.high_variance,
-                "s_max": row.s_max,
-                "undefined": row.undefined,
-                "pass_at_K": arms(_plain(row.measures.pass_base), _plain(row.measures.pass_post)),
-                "pass_at_K_gap": _plain(row.measures.pass_gap),
-                "A": arms(_plain(row.measures.A_base), _plain(row.measures.A_post)),
-                "S": arms(_plain(row.measures.S_base), _plain(row.measures.S_post)),
-                "tax_A": _plain(row.measures.tax_A),
-                "tax_S": _plain(row.measures.tax_S),
-            }
-            for row in self.rows
-        ]
-        return {
-            "labels": list(self.labels),
-            "policies": arms(*self.policies),
-            "scripted": self.scripted,
-            "tasks": self.tasks,
-            "rollouts": arms(*(list(span) for span in self.rollouts)),
-            "confidence": self.confidence,
-            "pass_at_1": arms(*(_plain(estimate) for estimate in self.pass_1)),
-            "pass_at_1_gap": _plain(self.pass_1_gap),
-            "rows": rows,
-            "crossover": {
-                "k": None if at.same else at.k,
-                "low": at.low,
-                "high": at.high,
-                "K": at.K,
-                "confidence": at.confidence,
-                "draws": at.draws,
-                "share_censored": at.censored,
-                "share_at_1": at.at_one,
-                "same": at.same,
-                "decides": at.decides,
-                "stays_above": self.crossing.stays_above,
-                "sign_changes": list(self.crossing.sign_changes),
-            },
-            "partition": {
-                "m": self.m,
-                **arms(*({k: _plain(v) for k, v in s._asdict().items()} for s in self.shares)),
-            },
-            "warnings": list(self.warnings),
-        }
-
-    def render(self, console: Console) -> None:
-        """Print the comparison as a table; needs rich."""
-        from agentenvs.harness.tax.render import render
-
-        render(self, console)
-
-
 def default_budgets(n: int) -> tuple[int, ...]:
-    """Return the budgets shown for n rollouts: 2, 4, 8, n/4, n/2 and n, as far as n allows.
+    """Return the budgets shown for n rollouts: n/4 and n/2, then 2, 4, 8 and n.
 
-    n/4 and n/2 are left out where they lie within half as much again of 2, 4 or 8.
+    The first are where n rollouts say most; K = n is the worst of all. As far as n allows, each
+    once. 2, 4 and 8 are left out where they lie within half as much again of n/4 or n/2.
     """
     if n < 2:
         return (1,)
-    fixed = [k for k in (2, 4, 8) if k <= n]
-    parts = [k for k in (n // 4, n // 2) if all(max(k, f) >= 1.5 * min(k, f) for f in fixed)]
-    return tuple(sorted({*fixed, n, *(k for k in parts if k > 1)}))
+    parts = [k for k in (n // 4, n // 2) if k > 1]
+    fixed = [k for k in (2, 4, 8) if k < n and all(max(k, p) >= 1.5 * min(k, p) for p in parts)]
+    return (*parts, *fixed, n)
 
 
 def compare(
@@ -161,6 +46,8 @@ def compare(
     ks: Sequence[int] | None = None,
     confidence: float = 0.95,
     common: bool = False,
+    clusters: Clusters | None = None,
+    unsolvable: Collection[str] = (),
 ) -> Comparison:
     """Compare two policies over the same tasks.
 
@@ -168,51 +55,135 @@ def compare(
         base: `Outcomes` before post-training, or of the first of two policies; or its `Counts`,
             or a pair (c, n) in the order of the tasks. Of the last two no settings are known.
         post: the same after it, or of the second.
-        ks: the budgets; default `default_budgets` of the smallest n.
+        ks: the budgets, the one to show first in front; default `default_budgets` of the
+            smallest n.
         confidence: what the intervals aim at.
         common: compare on the tasks that both have, where one lacks some; budgets then end at
             the smallest n of those. Says so in the warnings.
+        clusters: tasks that belong together, such as repeated instructions: a label for each
+            task of base, or a mapping from task ids to labels.
+        unsolvable: ids of tasks that nobody can solve, whatever the reason; ids of other tasks
+            are ignored. All numbers are then given without them too, as `without`.
 
     Raises:
         BadArgument: no outcomes, different tasks (names them, and says if a run is unfinished),
-            with `common` no task that both have, a budget beyond the smallest n, or
-            `confidence` outside (0, 1).
+            with `common` no task that both have, a budget beyond the smallest n, `confidence`
+            outside (0, 1), `clusters` that do not fit the tasks, or `unsolvable` without task
+            ids or with nothing left.
     """
     sides = side(base), side(post)
     labels = _labels(*sides)
-    first, second = arms = match(sides, labels, common)
+    arms = match(sides, labels, common)
+    ids = _shared_ids(sides)
     smallest = int(min(arm.n.min() for arm in arms))
     budgets = tuple(default_budgets(smallest) if ks is None else ks)
     if not budgets:
         raise BadArgument("Expected `ks` to name at least one budget, got none.")
-    measures = [sharpening_tax_interval(first, second, k, confidence) for k in budgets]
-    once = sharpening_tax_interval(first, second, 1, confidence)
+    codes = _codes(clusters, sides[0].arm, ids, len(arms.base.c))
+    hopeless = _tagged(unsolvable, ids, len(arms.base.c))
+    whole = _measured(sides, labels, arms, codes, budgets, smallest, confidence)
+    whole = replace(
+        whole,
+        warnings=(
+            *side_warnings(sides[0], labels[0], arms.base),
+            *side_warnings(sides[1], labels[1], arms.post),
+            *setting_warnings(sides, labels),
+        ),
+    )
+    if not hopeless.any():
+        return whole
+    kept = Paired(*(Tasks(arm.c[~hopeless], arm.n[~hopeless]) for arm in arms))
+    some = None if codes is None else codes[~hopeless]
+    without = _measured(sides, labels, kept, some, budgets, smallest, confidence)
+    return replace(whole, unsolvable=int(hopeless.sum()), without=without)
+
+
+def _measured(
+    sides: tuple[Side, Side],
+    labels: tuple[str, str],
+    arms: Paired,
+    codes: NDArray[np.intp] | None,
+    budgets: Sequence[int],
+    most: int,
+    confidence: float,
+) -> Comparison:
+    """Return the numbers of a comparison.
+
+    Args:
+        sides: where the arms come from.
+        labels: what they are called.
+        arms: their tasks.
+        codes: the cluster of each task, or None.
+        budgets: for the rows.
+        most: the largest budget, for k* and the shares.
+        confidence: what the intervals aim at.
+    """
+    first, second = arms
+    groups = None if codes is None else codes.tolist()
+    once, *measures = (
+        sharpening_tax_interval(first, second, k, confidence, groups) for k in (1, *budgets)
+    )
     return Comparison(
         labels=labels,
         policies=(sides[0].policy, sides[1].policy),
         scripted=sides[0].scripted or sides[1].scripted,
         tasks=len(first.c),
+        clusters=once.clusters,
         rollouts=(_span(first), _span(second)),
         confidence=confidence,
         pass_1=(once.pass_base, once.pass_post),
         pass_1_gap=once.pass_gap,
         rows=tuple(
-            Row(found.K, smallest < 2 * found.K, s_max(found.K), found, _undefined(found, labels))
+            Row(found.K, most < 2 * found.K, s_max(found.K), found, _undefined(found, labels))
             for found in measures
         ),
-        crossing=crossover(first, second, smallest),
-        crossing_interval=crossover_interval(first, second, smallest, confidence),
-        m=smallest,
+        crossing=crossover(first, second, most),
+        crossing_interval=crossover_interval(first, second, most, confidence, clusters=groups),
+        m=most,
         shares=(
-            partition_interval(*first, smallest, confidence),
-            partition_interval(*second, smallest, confidence),
+            partition_interval(*first, most, confidence, groups),
+            partition_interval(*second, most, confidence, groups),
         ),
-        warnings=(
-            *side_warnings(sides[0], labels[0], first),
-            *side_warnings(sides[1], labels[1], second),
-            *setting_warnings(sides, labels),
-        ),
+        warnings=(),
     )
+
+
+def _shared_ids(sides: tuple[Side, Side]) -> list[str] | None:
+    """Return the ids of the compared tasks in base's order; None where there are none."""
+    first, second = (getattr(one.arm, "task_ids", None) for one in sides)
+    if first is None or second is None:
+        return None
+    both = set(second)
+    return [task for task in first if task in both]
+
+
+def _codes(
+    clusters: Clusters | None, arm: Arm, ids: list[str] | None, size: int
+) -> NDArray[np.intp] | None:
+    """Return the cluster of each compared task; a list of labels goes with all tasks of `arm`."""
+    if clusters is None or ids is None:
+        return cluster_codes(clusters, arm, size)
+    if not isinstance(clusters, Mapping):
+        every: Sequence[str] = getattr(arm, "task_ids", ids)
+        known = cluster_codes(clusters, arm, len(every))
+        clusters = None if known is None else dict(zip(every, known.tolist(), strict=True))
+    nothing = np.zeros(size, dtype=np.int64)
+    return cluster_codes(clusters, Counts(ids, nothing, nothing), size)
+
+
+def _tagged(unsolvable: Collection[str], ids: list[str] | None, size: int) -> NDArray[np.bool_]:
+    """Return which of the compared tasks are among those that nobody can solve."""
+    if isinstance(unsolvable, str):
+        raise BadArgument(f"Expected `unsolvable` to list task ids, got the text {unsolvable!r}.")
+    tags = set(unsolvable)
+    if not tags:
+        return np.zeros(size, dtype=np.bool_)
+    if ids is None:
+        raise BadArgument("Expected task ids for `unsolvable`, got pairs (c, n).")
+    found = np.array([task in tags for task in ids])
+    if found.all():
+        raise BadArgument(f"Expected a task that is not in `unsolvable`: all {size} are.")
+    return found
 
 
 def _labels(base: Side, post: Side) -> tuple[str, str]:
@@ -235,7 +206,3 @@ def _undefined(found: TaxInterval, labels: tuple[str, str]) -> str:
         if math.isnan(s.value)
     ]
     return f"{' and '.join(names)} never failed: S is undefined" if names else ""
-
-
-def _plain(estimate: Estimate) -> dict[str, float]:
-    return estimate._asdict()
