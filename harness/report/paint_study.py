@@ -28,6 +28,7 @@ def tax_grid(
     taxes: Mapping[tuple[str, str], Estimate],
     K: int,  # noqa: N803
     name: str = "tax_grid",
+    title: str = "",
 ) -> Picture:
     """Return Tax_S of every pair on every benchmark.
 
@@ -37,6 +38,7 @@ def tax_grid(
         taxes: Tax_S by pair and benchmark; cells may lack.
         K: the budget.
         name: of the picture, if there are several on a page.
+        title: its heading, if another than "The tax with K tries".
 
     Raises:
         BadArgument: no pairs, no benchmarks, or a tax of none of them.
@@ -73,13 +75,14 @@ def tax_grid(
         "(green): it gained. Bold with a star: the interval of the cell leaves out 0; pale: it "
         "does not. One in twenty such intervals misses by chance."
     )
-    return draw(name, f"The tax with {K} tries", told, paint, size)
+    return draw(name, title or f"The tax with {K} tries", told, paint, size)
 
 
 def tax_by_size(
     groups: Mapping[str, Sequence[tuple[float, Estimate]]],
     K: int,  # noqa: N803
     name: str = "tax_by_size",
+    title: str = "The tax by the size of the model",
 ) -> Picture:
     """Return Tax_S over the models' sizes, a line for each group.
 
@@ -87,6 +90,7 @@ def tax_by_size(
         groups: for each name (a benchmark or a family) the size in parameters and Tax_S.
         K: the budget.
         name: of the picture.
+        title: its heading.
 
     Raises:
         BadArgument: no point, or a size that is no positive number.
@@ -119,7 +123,7 @@ def tax_by_size(
         f"Tax_S({K}) by the number of parameters; above 0, post-training cost. Bars are the "
         "intervals of the cells, over tasks and rollouts, not over trainings."
     )
-    return draw(name, "The tax by the size of the model", told, paint)
+    return draw(name, title, told, paint)
 
 
 def scatter(
