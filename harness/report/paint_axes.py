@@ -34,7 +34,7 @@ Labels = tuple[str, str]
 
 _LONGEST = 40
 # What a letter of the smallest words and a key of a legend with its gaps take, in points.
-_LETTER, _KEY = 5.2, 40
+_LETTER, _KEY = 5.0, 38
 
 
 def shorten(name: str, longest: int = _LONGEST) -> str:

@@ -116,7 +116,7 @@ def consistency(base: Arm, post: Arm, labels: Labels, K: int | None = None) -> P
 def _mark(axes: Any, bands: CurveBands, crossing: CrossoverSet) -> None:
     """Shade every k that the crossing may be at, and ring the estimate."""
     left, right = axes.get_xlim()
-    if not crossing.same:
+    if not crossing.same and crossing.decides:
         for low, high in _runs(crossing.ks):
             beyond = crossing.censored and high == crossing.K
             end = right if beyond else min(high * 1.03, right)
@@ -165,6 +165,8 @@ def _short(crossing: CrossoverSet) -> str:
     if crossing.same:
         return "the same curve"
     star = f"k* = {crossing.k}" if crossing.k is not None else f"k* > {crossing.K}"
+    if not crossing.decides:
+        return f"{star} (undecided)"
     span = _span(crossing)
     return f"{star} ({span})" if span else star
 

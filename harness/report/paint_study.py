@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.report.formats import signed
+from agentenvs.harness.report.formats import count, signed
 from agentenvs.harness.report.paint import SIZE, SMALL, Picture, draw
 from agentenvs.harness.report.paint_axes import drawn, legend_below, shorten, sure, tint
 from agentenvs.harness.report.paint_theme import GRID, INK, SERIES, SOFT
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["scatter", "tax_by_size", "tax_grid"]
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+# How long names beside and above a grid may be.
+_PAIR, _BENCHMARK = 26, 15
 _UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 
 
@@ -51,8 +53,8 @@ def tax_grid(
         )
     values = [abs(tax.value) for tax in taxes.values() if math.isfinite(tax.value)]
     most = max(values, default=0.0)
-    named = 5.4 * max(len(drawn_name) for drawn_name in map(_short, pairs))
-    column = max(52.0, *(5.4 * len(_short(one)) + 8 for one in benchmarks))
+    named = 5.4 * max(len(shorten(pair, _PAIR)) for pair in pairs)
+    column = max(52.0, *(5.4 * len(shorten(one, _BENCHMARK)) + 8 for one in benchmarks))
     size = (max(SIZE[0], (named + column * len(benchmarks) + 20) / 72), 0.5 + 0.27 * len(pairs))
 
     def paint(figure: Any) -> None:
@@ -64,8 +66,8 @@ def tax_grid(
         axes.set_xlim(-0.5, len(benchmarks) - 0.5)
         axes.set_ylim(len(pairs) - 0.5, -0.5)
         axes.xaxis.tick_top()
-        axes.set_xticks(range(len(benchmarks)), [drawn(_short(one)) for one in benchmarks])
-        axes.set_yticks(range(len(pairs)), [drawn(_short(one)) for one in pairs])
+        axes.set_xticks(range(len(benchmarks)), [drawn(one, _BENCHMARK) for one in benchmarks])
+        axes.set_yticks(range(len(pairs)), [drawn(one, _PAIR) for one in pairs])
         axes.tick_params(length=0, labelcolor=INK)
         for spine in axes.spines.values():
             spine.set_visible(False)
@@ -79,15 +81,16 @@ def tax_grid(
 
 
 def tax_by_size(
-    groups: Mapping[str, Sequence[tuple[float, Estimate]]],
+    groups: Mapping[str, Sequence[Sequence[tuple[float, Estimate]]]],
     K: int,  # noqa: N803
     name: str = "tax_by_size",
     title: str = "The tax by the size of the model",
 ) -> Picture:
-    """Return Tax_S over the models' sizes, a line for each group.
+    """Return Tax_S over the models' sizes, with a colour and a mark for each group.
 
     Args:
-        groups: for each name (a benchmark or a family) the size in parameters and Tax_S.
+        groups: for each name (a benchmark, say) its strands, such as families of models, whose
+            points are joined: the size in parameters and Tax_S of each model.
         K: the budget.
         name: of the picture.
         title: its heading.
@@ -95,7 +98,7 @@ def tax_by_size(
     Raises:
         BadArgument: no point, or a size that is no positive number.
     """
-    points = [point for group in groups.values() for point in group]
+    points = [point for group in groups.values() for strand in group for point in strand]
     wrong = [size for size, _ in points if not (math.isfinite(size) and size > 0)]
     if not points or wrong:
         raise BadArgument(f"Expected points of positive sizes, got {wrong or 'none'}.")
@@ -104,24 +107,25 @@ def tax_by_size(
         axes = figure.subplots()
         axes.set_xscale("log")
         axes.axhline(0, color=INK, linewidth=0.9, zorder=2)
-        lines = []
+        keys: list[Any] = []
         for at, (look, group) in enumerate(zip(_looks(), groups.values(), strict=False)):
             # Groups of one size stand beside each other.
             aside = 1 + 0.025 * (at - (len(groups) - 1) / 2)
-            ordered = sorted(group, key=lambda point: point[0])
-            xs = [size * aside for size, _ in ordered]
-            ys = [tax.value for _, tax in ordered]
-            for x, (_, tax) in zip(xs, ordered, strict=True):
-                _bar(axes, (x, x), (tax.low, tax.high), look["color"])
-            lines += axes.plot(xs, ys, **look)
+            for strand in group:
+                ordered = sorted(strand, key=lambda point: point[0])
+                xs = [size * aside for size, _ in ordered]
+                for x, (_, tax) in zip(xs, ordered, strict=True):
+                    _bar(axes, (x, x), (tax.low, tax.high), look["color"])
+                axes.plot(xs, [tax.value for _, tax in ordered], **look)
+            keys += axes.plot([], [], **look)
         _size_axis(axes, [size for size, _ in points])
         axes.margins(y=0.08)
         axes.set_ylabel(f"Tax$_S$({K})")
-        legend_below(figure, lines, [drawn(group, 30) for group in groups])
+        legend_below(figure, keys, [drawn(group, 30) for group in groups])
 
     told = (
-        f"Tax_S({K}) by the number of parameters; above 0, post-training cost. Bars are the "
-        "intervals of the cells, over tasks and rollouts, not over trainings."
+        f"Tax_S({K}) by the number of parameters; above 0, post-training cost. Lines join what "
+        "belongs together. Bars are intervals over tasks and rollouts, not over trainings."
     )
     return draw(name, title, told, paint)
 
@@ -160,8 +164,8 @@ def scatter(
             xs, ys = ([pair[at].value for pair in group] for at in (0, 1))
             marks += axes.plot(xs, ys, **look | {"linestyle": "none"})
         axes.margins(0.08)
-        axes.set_xlabel(drawn(axes_names[0], 50))
-        axes.set_ylabel(drawn(axes_names[1], 36))
+        axes.set_xlabel(_symbols(axes_names[0]))
+        axes.set_ylabel(_symbols(axes_names[1]))
         if found is not None:
             axes.set_title(_told(found), loc="left", fontsize=SMALL, fontweight="normal")
         legend_below(figure, marks, [drawn(group, 30) for group in groups])
@@ -173,8 +177,8 @@ def scatter(
     return draw(name, title, told.strip(), paint)
 
 
-def _short(name: str) -> str:
-    return shorten(name, 26)
+def _symbols(name: str) -> str:
+    return drawn(name).replace("Tax_S", "Tax$_S$")
 
 
 def _grid_cell(axes: Any, column: int, row: int, tax: Estimate | None, most: float) -> None:
@@ -241,6 +245,6 @@ def _size(size: float) -> str:
 
 def _told(found: Correlation) -> str:
     if math.isnan(found.rho):
-        return f"Spearman: undefined ({found.n} pairs)"
+        return f"Spearman: undefined ({count(found.n, 'cell')})"
     rho, low, high = (signed(value, 2) for value in (found.rho, found.low, found.high))
-    return f"Spearman {rho} ({low} to {high}), {found.n} pairs"
+    return f"Spearman {rho} ({low} to {high}), {count(found.n, 'cell')}"

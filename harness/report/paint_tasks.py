@@ -27,7 +27,7 @@ __all__ = ["flow", "histograms"]
 
 _BINS = ("never", "sometimes", "always")
 # Of the height that all tasks take; two lines of words fit in.
-_GAP = 0.16
+_GAP = 0.19
 # Ribbons thinner than this cannot hold a number.
 _THIN = 0.05
 _NODE = 0.035
@@ -71,7 +71,7 @@ def histograms(base: Arm, post: Arm, labels: Labels) -> Picture:
                 axes.annotate(
                     percent(float(share[at])).replace("\u00a0", "\u2009"),
                     (places[at] + 0.02 * side, share[at]),
-                    xytext=(0, 2),
+                    xytext=(1.2 * side, 2),
                     textcoords="offset points",
                     ha="right" if side < 0 else "left",
                     fontsize=SMALL,
@@ -218,7 +218,7 @@ def _nodes(axes: Any, side: int, bottoms: NDArray[np.float64], sums: NDArray[np.
             ha=("right", "left")[side],
             va="center",
             fontsize=9,
-            linespacing=1.15,
+            linespacing=1.1,
         )
 
 

@@ -49,7 +49,7 @@ def tax_over_k(bands: TaxBands, labels: Labels, n: int) -> Picture:
                 facecolor="none",
                 edgecolor=SOFT,
                 hatch="////",
-                alpha=0.3,
+                alpha=0.22,
                 linewidth=0,
                 zorder=0.5,
             )
@@ -63,8 +63,17 @@ def tax_over_k(bands: TaxBands, labels: Labels, n: int) -> Picture:
         lines += axes.plot(ks, bands.tax_S.value, **black | few)
         seen = finite(*bands.tax_S, bands.S_base.value, bands.S_post.value)
         low, high = float(seen.min(initial=0)), float(seen.max(initial=0))
-        room = max(0.06 * (high - low), 0.01)
+        # Where nothing happens, rounding errors must not fill the axis.
+        room = max(0.06 * (high - low), 0.05 - (high - low) / 2)
         axes.set_ylim(low - room, high + room)
+        if not finite(bands.tax_S.value).size:
+            axes.text(
+                0.5,
+                0.62,
+                "undefined: there is no failure to mend",
+                transform=axes.transAxes,
+                ha="center",
+            )
         axes.set_ylabel("S, and its drop Tax$_S$")
         names = [drawn(label, 36) for label in labels]
         legend_below(figure, lines, [*(f"S, {name}" for name in names), "Tax$_S$"])
@@ -96,6 +105,8 @@ def tax_contributions(decomposition: Decomposition, labels: Labels = ("base", "p
         labels: what the arms are called.
     """
     parts = np.asarray(decomposition.tax_A, dtype=float)
+    most = float(np.abs(parts).max())
+    digits = 2 if most >= 0.1 or most == 0 else 3
     names = ("never", "sometimes", "always")
 
     def paint(figure: Any) -> None:
@@ -103,7 +114,7 @@ def tax_contributions(decomposition: Decomposition, labels: Labels = ("base", "p
         axes.grid(False)
         for row in range(3):
             for column in range(3):
-                _cell(axes, column, row, decomposition, float(np.abs(parts).max()))
+                _cell(axes, column, row, decomposition, most, digits)
         axes.set_xlim(-0.5, 2.5)
         axes.set_ylim(2.5, -0.5)
         axes.set_xticks(range(3), names)
@@ -116,15 +127,15 @@ def tax_contributions(decomposition: Decomposition, labels: Labels = ("base", "p
 
     one, two = (shorten(label) for label in labels)
     told = (
-        f"Tax_A({decomposition.K}) = {signed(float(parts.sum()), 2)} tries, split by what became "
-        f"of the tasks: rows are what the rollouts of {one} showed, columns those of {two}. Plus "
+        f"Tax_A({decomposition.K}) = {signed(float(parts.sum()), digits)} tries, split by what "
+        f"became of the tasks: rows are what the rollouts of {one} showed, columns those of {two}. Plus "
         "(purple): tries that used to help and no longer do; minus (green): the other way round. "
         "Pale: the interval does not leave out 0."
     )
     return draw("tax_contributions", "Which tasks the tax comes from", told, paint)
 
 
-def _cell(axes: Any, column: int, row: int, table: Decomposition, most: float) -> None:
+def _cell(axes: Any, column: int, row: int, table: Decomposition, most: float, digits: int) -> None:
     from matplotlib.patches import Rectangle
 
     corner, found = (column - 0.5, row - 0.5), table.cells[row][column]
@@ -143,13 +154,13 @@ def _cell(axes: Any, column: int, row: int, table: Decomposition, most: float) -
     axes.text(
         column,
         row - (0.2 if known else 0.12),
-        signed(found.value, 2),
+        signed(found.value, digits) if found.value else "0",
         fontsize=11,
         fontweight="bold",
         **middle,
     )
     if known:
-        half = number((found.high - found.low) / 2, 2)
+        half = number((found.high - found.low) / 2, digits)
         axes.text(column, row + 0.04, f"\u00b1 {half}", fontsize=SMALL, **middle)
     many = f"{count(tasks, 'task')}, {percent(float(table.share[row, column]))}"
     axes.text(column, row + (0.28 if known else 0.16), many, fontsize=SMALL, color=INK, **middle)
