@@ -128,8 +128,9 @@ def tax_contributions(decomposition: Decomposition, labels: Labels = ("base", "p
     one, two = (shorten(label) for label in labels)
     told = (
         f"Tax_A({decomposition.K}) = {signed(float(parts.sum()), digits)} tries, split by what "
-        f"became of the tasks: rows are what the rollouts of {one} showed, columns those of {two}. Plus "
-        "(purple): tries that used to help and no longer do; minus (green): the other way round. "
+        f"became of the tasks: rows are what the rollouts of {one} showed, columns those of "
+        f"{two}. Plus (purple): tries that used to help and no longer do; minus (green): the "
+        "other way round. "
         "Pale: the interval does not leave out 0."
     )
     return draw("tax_contributions", "Which tasks the tax comes from", told, paint)
