@@ -36,6 +36,8 @@ _PAIR = ("family", "name", "runs", "size")
 _PREDICT = ("early_K", "early_rollouts", "late_K", "late_rollouts", "seed", "splits")
 _PLACES = ("pair", "benchmark", "arm")
 _MISSING = ("error", "skip")
+# Rollouts of a trained arm that a task may cost where a price is all that is told.
+_BOUGHT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,8 @@ class StudyFile:
         missing: the runs of those that are not there; empty unless they may be skipped.
         K: the budgets, None for the default ones.
         price: of one rollout of the base, and of another arm.
-        target: the coverage to reach, or None.
-        budget: what may be spent on a task, or None.
+        target, budget: the share of tasks to solve, or what may be spent on a task, one of them,
+            for the choice of an arm; None both where nothing is to be chosen.
         common: whether arms that played different tasks are compared on those that both have.
         predict: arguments of `split_half` that are not its defaults.
     """
@@ -130,8 +132,7 @@ def _checked(where: Path, plain: Mapping[str, Any], missing: str | None) -> Stud
         raise BadArgument(f"Expected one or more [[pairs]], got {tables!r:.40}.")
     pairs = tuple(_pair(at, table) for at, table in enumerate(tables, 1))
     _different("pairs", [pair.name for pair in pairs])
-    if plain.get("target") is not None and plain.get("budget") is not None:
-        raise BadArgument("Expected `target` or `budget`, got both.")
+    price, target, budget = _choice(plain)
     runs = _runs(where.parent, plain.get("runs"), tables, pairs, benchmarks, arms)
     lenient = _mode(missing, plain) == "skip"
     gone = tuple(key for key, run in runs.items() if not _there(run))
@@ -144,9 +145,9 @@ def _checked(where: Path, plain: Mapping[str, Any], missing: str | None) -> Stud
         runs=runs,
         missing=gone,
         K=_budgets(plain.get("K")),
-        price=_price(plain.get("price", [1.0, 1.0])),
-        target=_optional("target", plain.get("target"), 1.0),
-        budget=_optional("budget", plain.get("budget")),
+        price=price,
+        target=target,
+        budget=budget,
         common=_typed("common", plain.get("common", False), bool, "true or false"),
         predict=_predict(plain.get("predict", {})),
     )
@@ -297,14 +298,22 @@ def _budgets(plain: Any) -> tuple[int, ...] | None:
     return tuple(sorted(plain))
 
 
-def _price(plain: Any) -> tuple[float, float]:
-    if not isinstance(plain, list) or len(plain) != 2:
+def _choice(plain: Mapping[str, Any]) -> tuple[tuple[float, float], float | None, float | None]:
+    """Return price, target and budget; a price alone asks what eight trained rollouts buy."""
+    prices = plain.get("price", [1.0, 1.0])
+    if not isinstance(prices, list) or len(prices) != 2:
         raise BadArgument(
             "Expected `price` to list two numbers, of a rollout of the base and of another arm, "
-            f"got {plain!r:.60}."
+            f"got {prices!r:.60}."
         )
-    first, second = (_positive("price", value) for value in plain)
-    return first, second
+    first, second = (_positive("price", value) for value in prices)
+    target = _optional("target", plain.get("target"), 1.0)
+    budget = _optional("budget", plain.get("budget"))
+    if target is not None and budget is not None:
+        raise BadArgument("Expected `target` or `budget`, got both.")
+    if target is None and budget is None and "price" in plain:
+        budget = _BOUGHT * second
+    return (first, second), target, budget
 
 
 def _predict(plain: Any) -> dict[str, int]:

@@ -1,0 +1,211 @@
+"""A study as one HTML file that asks nothing of the network and runs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import resources
+from string import Template
+from typing import TYPE_CHECKING
+
+from agentenvs.harness.report import study_words as words
+from agentenvs.harness.report.formats import number, signed
+from agentenvs.harness.report.markup import Cell as Entry
+from agentenvs.harness.report.markup import folded, paragraph, section, text
+from agentenvs.harness.report.markup import table as grid
+from agentenvs.harness.report.paint import Picture
+from agentenvs.harness.report.paint_theme import theme
+from agentenvs.harness.report.study_cells import CONSISTENCY_K
+from agentenvs.harness.report.study_tables import (
+    STAR,
+    Table,
+    choice_table,
+    gain_table,
+    relation_table,
+    sign_table,
+    tax_table,
+)
+from agentenvs.harness.tax.render import SCRIPTED_MARK
+
+if TYPE_CHECKING:
+    from agentenvs.harness.report.study import StudyReport
+
+__all__ = ["page"]
+
+_LISTED = 12
+
+
+def page(found: StudyReport, pictures: Sequence[Picture]) -> str:
+    """Return the page: the answer in words, figures, tables of every cell, what the words mean.
+
+    Args:
+        found: the study.
+        pictures: its figures.
+    """
+    template = (
+        resources.files("agentenvs.assets").joinpath("report", "page.html").read_text("utf-8")
+    )
+    return Template(template).substitute(
+        title=text(found.study.title),
+        theme=theme(),
+        lead=text(words.lead(found)),
+        body="\n".join(part for part in _body(found, pictures) if part),
+    )
+
+
+def _body(found: StudyReport, pictures: Sequence[Picture]) -> list[str]:
+    def figures(start: str) -> str:
+        drawn = [_figure(one) for one in pictures if one.name.startswith(start)]
+        return f"<div class='pair'>{''.join(drawn)}</div>" if drawn else ""
+
+    signs = sign_table(found.signs, words.shared(found))
+    relations = relation_table(found.relations, found.ks)
+    choices = choice_table(found.cells, found.study)
+    return [
+        _top(found, figures("tax_grid_")),
+        _warnings(found),
+        section(signs.title, [_table(signs)], signs.name),
+        section("The tax by size", [figures("tax_by_size_")], "sizes"),
+        section(
+            relations.title if relations else "What the tax goes along with",
+            [figures("tax_over_"), _table(relations) if relations else ""],
+            "relations",
+        ),
+        section(
+            "Whether a few rollouts foretell the tax",
+            [_list(words.predictor(found)), figures("prediction")],
+            "prediction",
+        ),
+        _published(found),
+        *(
+            section(one.title, [_table(one)], one.name)
+            for one in (gain_table(found.cells, found.ks), tax_table(found.cells, found.ks))
+        ),
+        section(choices.title, [_table(choices)], choices.name) if choices else "",
+        section("Before believing it", [_list(words.caveats(found))], "caveats"),
+        _glossary(),
+    ]
+
+
+def _top(found: StudyReport, figures: str) -> str:
+    scripted = paragraph(SCRIPTED_MARK, "scripted") if found.scripted else ""
+    return (
+        f"<section class='top' id='answer'>{scripted}<h2>{text(words.headline(found))}</h2>"
+        f"{_list(words.findings(found))}{figures}</section>"
+    )
+
+
+def _warnings(found: StudyReport) -> str:
+    items = []
+    for told, names in words.warnings(found.cells):
+        where = "; ".join(names[:_LISTED])
+        more = f"; and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+        where = "all comparisons" if len(names) == len(found.cells) else where + more
+        items.append(f"<li>{text(told)} <span class='note'>({text(where)})</span></li>")
+    body = f"<ul>{''.join(items)}</ul>" if items else ""
+    if len(items) > _LISTED:
+        body = folded(f"{len(items)} warnings", body)
+    return section("What may spoil comparisons", [body], "warnings", "warnings")
+
+
+def _published(found: StudyReport) -> str:
+    """Set the paper's figures of the same cells beside the study's."""
+    rows = []
+    for one in found.published.cells:
+        for k, value in one.tax_S.items():
+            tax = one.cell.tax(k).tax_S
+            rows.append(
+                (
+                    f"{one.cell.pair.name}, {one.cell.benchmark}",
+                    str(k),
+                    Entry(signed(tax.value, 3), f"\u00b1{number(tax.high - tax.value, 3)}"),
+                    signed(value, 3),
+                    *(number(each.value, 3) for each in one.cell.pass_1),
+                    *(number(each, 3) for each in one.pass_1),
+                )
+            )
+    if not rows:
+        return ""
+    head = (
+        "pair, benchmark",
+        "K",
+        "Tax_S(K)",
+        "published",
+        "pass@1 before",
+        "after",
+        "published before",
+        "after",
+    )
+    note = (
+        f"The same models, benchmarks, numbers of tasks and of rollouts: {found.published.source}."
+    )
+    return section(
+        "Beside what was published", [grid(head, rows), paragraph(note, "note")], "published"
+    )
+
+
+def _glossary() -> str:
+    terms = (
+        (
+            "Comparison (cell)",
+            "One pair of models on one benchmark: a base, and what one way of training made of "
+            "it. Both played the same tasks.",
+        ),
+        (
+            "Task, rollout, try",
+            "A task is solved or not at each try. A rollout is one try, played with chance.",
+        ),
+        ("pass@k", "The chance that at least one of k tries succeeds, a mean over tasks."),
+        (
+            f"pass^{CONSISTENCY_K}",
+            f"The chance that all of {CONSISTENCY_K} tries succeed: what can be relied on.",
+        ),
+        (
+            "Tax_S(K)",
+            "The Sharpening Tax: how much of the first try's failure up to K tries mend before "
+            "training, minus the same after it. Above 0, there is less to gain from more tries "
+            "than there was. It can be positive where no task was lost: solving sooner lowers it "
+            "too. Look at pass@K beside it.",
+        ),
+        (
+            "k*",
+            "The least number of tries at which the base solves as many tasks as the trained "
+            "model. In small print: every number that it may be.",
+        ),
+        (
+            f"Surely, {STAR}",
+            "The interval leaves out 0. One in twenty such intervals misses by chance; "
+            "discoveries are what stays when that is counted over all comparisons.",
+        ),
+        (
+            "Spearman's correlation",
+            "How much alike two measures order the comparisons: 1 the same order, 0 no relation, "
+            "\u22121 the reverse.",
+        ),
+    )
+    listed = "".join(
+        f"<div><dt>{text(term)}</dt><dd>{text(told)}</dd></div>" for term, told in terms
+    )
+    link = (
+        "<p class='note'>The Sharpening Tax was described in "
+        "<a href='https://arxiv.org/abs/2610.01509' rel='noreferrer'>arXiv 2610.01509</a>.</p>"
+    )
+    return section("What the words mean", [f"<dl class='terms'>{listed}</dl>", link], "words")
+
+
+def _table(one: Table) -> str:
+    parts = []
+    for name, rows in one.blocks:
+        heading = f"<h3>{text(name)}</h3>" if name else ""
+        parts.append(heading + grid(one.columns, rows))
+    return "".join(parts) + paragraph(one.note, "note")
+
+
+def _list(lines: Sequence[str]) -> str:
+    return f"<ul>{''.join(f'<li>{text(line)}</li>' for line in lines)}</ul>" if lines else ""
+
+
+def _figure(picture: Picture) -> str:
+    return (
+        f"<figure id='figure-{text(picture.name)}'><h3>{text(picture.title)}</h3>{picture.svg}"
+        f"<figcaption>{text(picture.caption)}</figcaption></figure>"
+    )
