@@ -81,16 +81,15 @@ def tax_grid(
 
 
 def tax_by_size(
-    groups: Mapping[str, Sequence[Sequence[tuple[float, Estimate]]]],
+    groups: Mapping[str, Sequence[tuple[float, Estimate]]],
     K: int,  # noqa: N803
     name: str = "tax_by_size",
     title: str = "The tax by the size of the model",
 ) -> Picture:
-    """Return Tax_S over the models' sizes, with a colour and a mark for each group.
+    """Return Tax_S over the models' sizes, a line for each group.
 
     Args:
-        groups: for each name (a benchmark, say) its strands, such as families of models, whose
-            points are joined: the size in parameters and Tax_S of each model.
+        groups: for each name (a family of models, say) the size in parameters and Tax_S of each.
         K: the budget.
         name: of the picture.
         title: its heading.
@@ -98,7 +97,7 @@ def tax_by_size(
     Raises:
         BadArgument: no point, or a size that is no positive number.
     """
-    points = [point for group in groups.values() for strand in group for point in strand]
+    points = [point for group in groups.values() for point in group]
     wrong = [size for size, _ in points if not (math.isfinite(size) and size > 0)]
     if not points or wrong:
         raise BadArgument(f"Expected points of positive sizes, got {wrong or 'none'}.")
@@ -111,22 +110,17 @@ def tax_by_size(
         for at, (look, group) in enumerate(zip(_looks(), groups.values(), strict=False)):
             # Groups of one size stand beside each other.
             aside = 1 + 0.025 * (at - (len(groups) - 1) / 2)
-            for strand in group:
-                ordered = sorted(strand, key=lambda point: point[0])
-                xs = [size * aside for size, _ in ordered]
-                for x, (_, tax) in zip(xs, ordered, strict=True):
-                    _bar(axes, (x, x), (tax.low, tax.high), look["color"])
-                axes.plot(xs, [tax.value for _, tax in ordered], **look)
-            keys += axes.plot([], [], **look)
+            ordered = sorted(group, key=lambda point: point[0])
+            xs = [size * aside for size, _ in ordered]
+            for x, (_, tax) in zip(xs, ordered, strict=True):
+                _bar(axes, (x, x), (tax.low, tax.high), look["color"])
+            keys += axes.plot(xs, [tax.value for _, tax in ordered], **look)
         _size_axis(axes, [size for size, _ in points])
         axes.margins(y=0.08)
         axes.set_ylabel(f"Tax$_S$({K})")
         legend_below(figure, keys, [drawn(group, 30) for group in groups])
 
-    told = (
-        f"Tax_S({K}) by the number of parameters; above 0, post-training cost. Lines join what "
-        "belongs together. Bars are intervals over tasks and rollouts, not over trainings."
-    )
+    told = f"Tax_S({K}) by the number of parameters; above 0, post-training cost. Bars are intervals over tasks and rollouts, not over trainings."
     return draw(name, title, told, paint)
 
 
