@@ -33,6 +33,7 @@ from agentenvs.harness.tax.measures import (
 )
 from agentenvs.harness.tax.options import KINDS, Option
 from agentenvs.harness.tax.parts import TaxParts, tax_parts
+from agentenvs.harness.tax.pilot import PilotProtocol, pilot_protocol
 from agentenvs.harness.tax.prediction import SplitHalf, split_half
 from agentenvs.harness.tax.rank import Correlation, spearman
 from agentenvs.harness.tax.reference import published
@@ -45,6 +46,7 @@ from agentenvs.harness.tax.sensitivity import (
     lone_success_audit,
     with_false_positives,
 )
+from agentenvs.harness.tax.serving import Served
 from agentenvs.harness.tax.shares import (
     Estimate,
     PartitionInterval,
@@ -75,8 +77,10 @@ __all__ = [
     "Option",
     "Partition",
     "PartitionInterval",
+    "PilotProtocol",
     "Routing",
     "RoutingByBin",
+    "Served",
     "SharpeningTax",
     "SplitHalf",
     "TaxBands",
@@ -104,6 +108,7 @@ __all__ = [
     "pass_at_k",
     "pass_at_k_interval",
     "pass_hat_k",
+    "pilot_protocol",
     "published",
     "rollout_interval",
     "route",

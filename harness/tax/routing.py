@@ -19,7 +19,7 @@ from agentenvs.harness.tax.demand import Demand, Stop, check_demand, check_times
 from agentenvs.harness.tax.options import KINDS, Option, Weighed, failures, option_at
 from agentenvs.harness.tax.shares import Estimate
 
-__all__ = ["ArmChoice", "Routing", "decide", "in_order", "route", "winners"]
+__all__ = ["ArmChoice", "Picked", "Routing", "decide", "in_order", "pick", "route", "winners"]
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
@@ -131,7 +131,7 @@ class Routing(NamedTuple):
         )
 
 
-class _Picked(NamedTuple):
+class Picked(NamedTuple):
     """An arm's choice in each of B replicates, (B,): k, 0 where none will do, and what it gives."""
 
     k: _Ints
@@ -213,7 +213,7 @@ def decide(
     """
     size = len(arms[0].weight)
     drawn = _replicates(arms, demand, check_times("draws", draws), seed, codes)
-    point = [_pick(side.missed.sum(axis=0)[None], demand, at) for at, side in enumerate(arms)]
+    point = [pick(side.missed.sum(axis=0)[None], demand, at) for at, side in enumerate(arms)]
     base, post = (
         _arm_choice(at, int(point[at].k[0]), drawn[at].k, side, demand, confidence, codes)
         for at, side in enumerate(arms)
@@ -244,7 +244,7 @@ def decide(
     )
 
 
-def winners(base: _Picked, post: _Picked, demand: Demand) -> tuple[_Ints, NDArray[np.bool_]]:
+def winners(base: Picked, post: Picked, demand: Demand) -> tuple[_Ints, NDArray[np.bool_]]:
     """Return the places in `KINDS` of the better choice, -1 where none will do, and the ties."""
     both = (base.k > 0) & (post.k > 0)
     order = demand.prefers(base.coverage, base.cost, (post.coverage, post.cost))
@@ -253,24 +253,24 @@ def winners(base: _Picked, post: _Picked, demand: Demand) -> tuple[_Ints, NDArra
     return np.where(first, 0, second), both & (order == 0)
 
 
-def _pick(missed: _Floats, demand: Demand, arm: int) -> _Picked:
+def pick(missed: _Floats, demand: Demand, arm: int) -> Picked:
     """Return an arm's choice from sums of failures (B, K + 1), the weight in the first column."""
     total = missed[:, :1]
     missed = np.divide(missed, total, out=np.ones_like(missed), where=total > 0)
     coverage, costs = 1 - missed[:, 1:], demand.costs(missed[:, :-1], arm)
     k = np.where(total[:, 0] > 0, demand.choose(coverage, costs), 0)
     rows, at = np.arange(len(k)), np.maximum(k - 1, 0)
-    return _Picked(k, coverage[rows, at], costs[rows, at])
+    return Picked(k, coverage[rows, at], costs[rows, at])
 
 
 def _replicates(
     arms: tuple[Weighed, Weighed], demand: Demand, draws: int, seed: int, codes: _Codes
-) -> list[_Picked]:
+) -> list[Picked]:
     """Return each arm's choice when tasks are drawn again, the same ones for both arms."""
     size = len(arms[0].weight)
     units = cluster_count(codes, size)
     rng = np.random.default_rng(seed)
-    parts: tuple[list[_Picked], list[_Picked]] = ([], [])
+    parts: tuple[list[Picked], list[Picked]] = ([], [])
     block = max(1, _BLOCK // max(size, *(side.missed.shape[1] for side in arms)))
     for start in range(0, draws, block):
         rows = min(block, draws - start)
@@ -278,9 +278,9 @@ def _replicates(
         times = np.bincount(places.ravel(), minlength=rows * units).reshape(rows, units)
         weights = (times if codes is None else times[:, codes]).astype(np.float64)
         for at, side in enumerate(arms):
-            parts[at].append(_pick(weights @ side.missed, demand, at))
+            parts[at].append(pick(weights @ side.missed, demand, at))
     return [
-        _Picked(*(np.concatenate(column) for column in zip(*part, strict=True))) for part in parts
+        Picked(*(np.concatenate(column) for column in zip(*part, strict=True))) for part in parts
     ]
 
 
@@ -311,13 +311,13 @@ def _arm_choice(
 
 
 def _saving(
-    point: list[_Picked], drawn: list[_Picked], ahead: int, demand: Demand, confidence: float
+    point: list[Picked], drawn: list[Picked], ahead: int, demand: Demand, confidence: float
 ) -> Estimate:
     if ahead < 0:
         return Estimate(math.nan, math.nan, math.nan, math.nan)
     best, other = (0, 1) if ahead == 0 else (1, 0)
 
-    def gain(pair: list[_Picked]) -> _Floats:
+    def gain(pair: list[Picked]) -> _Floats:
         """The saving where either will do, infinite where one alone will."""
         if demand.target is None:
             covered = [np.where(arm.k > 0, arm.coverage, 0.0) for arm in pair]

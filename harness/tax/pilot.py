@@ -1,0 +1,257 @@
+"""Can a few rollouts of each task decide which policy to ask, and does that pay?
+
+The protocol: play `pilot` rollouts of each task with both policies. From them choose, once for all
+tasks or task by task, which policy to ask and how often when the tasks are served. It is judged on
+the rollouts that the pilot did not use, over many ways of picking the pilot from the rollouts
+there are. What the pilot solved does not count as solved: it is paid for by serving better
+afterwards, `uses` times each task.
+
+The per-task oracle has two bounds. Chosen and judged on the same rollouts it is too good, since
+the best of several estimates is the luckiest too. Chosen on one half of each task's rollouts and
+judged on the other it is what so large a pilot would give, a little less than the truth.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agentenvs.errors import BadArgument
+from agentenvs.harness.tax._checks import Arm, Paired, paired, single_k
+from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
+from agentenvs.harness.tax.demand import Demand, Stop, check_demand, check_times
+from agentenvs.harness.tax.linear import critical_value, interval_of, mean_of
+from agentenvs.harness.tax.options import KINDS, failures
+from agentenvs.harness.tax.pilot_runs import oracle, run_pilots, same_rollouts
+from agentenvs.harness.tax.routing import in_order, pick, winners
+from agentenvs.harness.tax.serving import Served, Serving, served
+from agentenvs.harness.tax.shares import Estimate, quantile
+
+__all__ = ["PilotProtocol", "pilot_protocol"]
+
+_Floats = NDArray[np.float64]
+_Codes = NDArray[np.intp] | None
+
+
+class PilotProtocol(NamedTuple):
+    """What a pilot of a few rollouts is worth; made by `pilot_protocol`.
+
+    Attributes:
+        pilot: rollouts of each task and policy.
+        uses: how often each task is served.
+        price, target, budget, stop: what was asked.
+        K: the most tries that are judged.
+        pilot_cost: the pilot's cost of a task.
+        by_pilot: one option for all tasks, chosen from the pilot.
+        by_task: an option for each task, chosen from its result in the pilot and all others'.
+        base_k, post_1, post_k: base alone, post asked once, and post alone, with the number of
+            tries that all rollouts call best; None where no number up to K will do.
+        best: the one of them that meets the demand best; None where none does.
+        oracle: an option for each task, chosen on half of the rollouts and judged on the other,
+            free of charge: a little less than what is possible.
+        same_rollouts: the same, chosen and judged on the same rollouts: more than what is possible.
+        shares: of pilots that call base@k, post@1 and post@k best, in the order of `KINDS`.
+        share_none: of pilots that see no way to meet the demand; the most coverage is taken then.
+        agreement: the share of pilots that call the option best that the other rollouts call
+            best. Equal to what chance gives where those do not decide: see `route`.
+        gain: coverage of `by_task` minus that of `best`; NaN without.
+        matched: the cheapest single option with at least the coverage of `by_task`; None where
+            none gets as far in K tries.
+        saving: the cost of `matched` minus that of `by_task`; infinite without `matched`.
+        break_even: how often each task must be served until the pilot has paid for itself by that
+            saving; infinite where nothing is saved. The ends come from those of `saving`.
+        pays: "yes" where `uses` is above the interval of `break_even`, "no" where it is below,
+            "undecided" within.
+        splits: over how many pilots all this is averaged.
+        tasks, clusters: how many tasks, and groups of tasks, the intervals rest on.
+        confidence: what the intervals aim at. They take the rules that pilots led to as given.
+        method, covers: how, and what of: tasks and rollouts, no other training run.
+    """
+
+    pilot: int
+    uses: float
+    price: tuple[float, float]
+    target: float | None
+    budget: float | None
+    stop: Stop
+    K: int
+    pilot_cost: float
+    by_pilot: Served
+    by_task: Served
+    base_k: Served | None
+    post_1: Served
+    post_k: Served | None
+    best: Served | None
+    oracle: Served
+    same_rollouts: Served
+    shares: tuple[float, float, float]
+    share_none: float
+    agreement: float
+    gain: Estimate
+    matched: Served | None
+    saving: Estimate
+    break_even: Estimate
+    pays: str
+    splits: int
+    tasks: int
+    clusters: int
+    confidence: float
+    method: str = "split rollouts, delta"
+    covers: tuple[str, ...] = ("tasks", "rollouts")
+
+    def total(self, served: Served) -> float:
+        """Return the mean cost of serving a task once, with its part of the pilot if it had one."""
+        piloted = served.name in (self.by_pilot.name, self.by_task.name)
+        return served.cost.value + (self.pilot_cost / self.uses if piloted else 0.0)
+
+
+def pilot_protocol(
+    base: Arm,
+    post: Arm,
+    pilot: int = 8,
+    price: tuple[float, float] = (1.0, 1.0),
+    target: float | None = None,
+    budget: float | None = None,
+    stop: Stop = "never",
+    uses: float = 1.0,
+    splits: int = 100,
+    confidence: float = 0.95,
+    seed: int = 0,
+    clusters: Clusters | None = None,
+) -> PilotProtocol:
+    """Return what deciding from a few rollouts gives, against fixed options and the oracle.
+
+    Args:
+        base: a pair (c, n) of (T,) arrays, or `Counts`.
+        post: the same over the same tasks; `Counts` are matched by task id.
+        pilot: rollouts of each task and policy in the pilot; at least one must be left of each.
+        price: of a rollout of base, and of post, in any unit.
+        target: the share of tasks that at least one try should solve.
+        budget: the mean cost of serving a task once, without the pilot; give this or `target`.
+        stop: as in `route`.
+        uses: how often each task is served, over which the pilot is spread.
+        splits: how many pilots are picked from the rollouts.
+        confidence: the share of intervals that should hold the truth.
+        seed: of the splits.
+        clusters: which tasks belong together; default each by itself.
+
+    Raises:
+        BadArgument: as `route`; a pilot that leaves no rollout to judge by; a budget below the
+            price of one try of either policy; `uses` or `splits` out of range.
+    """
+    demand = check_demand(price, target, budget, stop)
+    arms = paired(base, post)
+    size = len(arms.base.c)
+    codes = cluster_codes(clusters, base, size)
+    quantile(confidence)
+    if codes is None:
+        arms = in_order(arms)
+    smallest = int(min(arm.n.min() for arm in arms))
+    if smallest < 2:
+        raise BadArgument("Expected 2 rollouts or more of each task: a pilot, and some to judge.")
+    first = single_k("pilot", pilot, smallest)
+    if first == smallest:
+        raise BadArgument(
+            f"Expected `pilot` below the smallest n, {smallest}, got {first}: "
+            "no rollout would be left to judge by."
+        )
+    if budget is not None and demand.budget is not None and demand.budget < min(demand.price):
+        raise BadArgument(
+            f"Expected `budget` to pay for one try, {min(demand.price):g}, got {budget!r}."
+        )
+    check_times("splits", splits)
+    if isinstance(uses, bool) or not isinstance(uses, int | float) or not 0 < uses < math.inf:
+        raise BadArgument(f"Expected `uses` above 0, got {uses!r}.")
+    rng = np.random.default_rng(seed)
+    most = smallest - first
+    runs = run_pilots(arms, first, most, demand, splits, rng)
+    fixed = _Fixed.of(arms, most, demand)
+    offers = [pick(one.mean(axis=0)[None], demand, at) for at, one in enumerate(fixed.missed)]
+    ahead = int(winners(offers[0], offers[1], demand)[0][0])
+    ks = [int(offer.k[0]) for offer in offers]
+    best = None if ahead < 0 else (int(ahead > 0), ks[ahead > 0])
+    matched = fixed.cheapest(float(runs.by_task.coverage.mean()), demand)
+
+    def shown(option: tuple[int, int] | None) -> Served | None:
+        if option is None:
+            return None
+        name = f"{('base', 'post')[option[0]]}@{option[1]}"
+        return served(name, fixed.serving(*option), confidence, codes)
+
+    def more(ours: _Floats, theirs: _Floats) -> Estimate:
+        critical = critical_value(confidence, cluster_count(codes, size))
+        return interval_of(mean_of(ours).minus(mean_of(theirs)), critical, codes)
+
+    gain = Estimate(*[math.nan] * 4)
+    if best is not None:
+        gain = more(runs.by_task.coverage, fixed.serving(*best).coverage)
+    saving = Estimate(math.inf, math.nan, math.nan, math.nan)
+    if matched is not None:
+        saving = more(fixed.serving(*matched).cost, runs.by_task.cost)
+    cost = first * sum(demand.price)
+    even = Estimate(
+        _uses(cost, saving.value), math.nan, _uses(cost, saving.high), _uses(cost, saving.low)
+    )
+    shares = [float(np.mean(runs.picks == at)) for at in range(len(KINDS))]
+    return PilotProtocol(
+        pilot=first,
+        uses=float(uses),
+        price=demand.price,
+        target=demand.target,
+        budget=demand.budget,
+        stop=demand.stop,
+        K=most,
+        pilot_cost=cost,
+        by_pilot=served("by pilot", runs.by_pilot, confidence, codes),
+        by_task=served("by task", runs.by_task, confidence, codes),
+        base_k=shown((0, ks[0]) if ks[0] else None),
+        post_1=served("post@1", fixed.serving(1, 1), confidence, codes),
+        post_k=shown((1, ks[1]) if ks[1] else None),
+        best=shown(best),
+        oracle=served("oracle", oracle(arms, most, demand, rng), confidence, codes),
+        same_rollouts=served("same rollouts", same_rollouts(arms, most, demand), confidence, codes),
+        shares=(shares[0], shares[1], shares[2]),
+        share_none=float(np.mean(runs.picks < 0)),
+        agreement=float(np.mean(runs.picks == runs.truths)),
+        gain=gain,
+        matched=shown(matched),
+        saving=saving,
+        break_even=even,
+        pays="yes" if uses > even.high else "no" if uses < even.low else "undecided",
+        splits=splits,
+        tasks=size,
+        clusters=cluster_count(codes, size),
+        confidence=confidence,
+    )
+
+
+class _Fixed(NamedTuple):
+    """One option for all tasks: chances (T, K + 1) of failure and cost, of base and of post."""
+
+    missed: tuple[_Floats, _Floats]
+    costs: tuple[_Floats, _Floats]
+
+    @classmethod
+    def of(cls, arms: Paired, most: int, demand: Demand) -> _Fixed:
+        base, post = (failures(arm, most) for arm in arms)
+        return cls((base, post), (demand.costs(base[:, :-1], 0), demand.costs(post[:, :-1], 1)))
+
+    def serving(self, arm: int, k: int) -> Serving:
+        missed, cost = self.missed[arm][:, k], self.costs[arm][:, k - 1]
+        return Serving(1 - missed, cost, np.full(len(cost), 1.0 - arm))
+
+    def cheapest(self, coverage: float, demand: Demand) -> tuple[int, int] | None:
+        """Return the arm and the tries that reach a coverage at the least cost, if any do."""
+        aim = demand._replace(target=coverage, budget=None)
+        offers = [pick(one.mean(axis=0)[None], aim, at) for at, one in enumerate(self.missed)]
+        ahead = int(winners(offers[0], offers[1], aim)[0][0])
+        arm = int(ahead > 0)
+        return None if ahead < 0 else (arm, int(offers[arm].k[0]))
+
+
+def _uses(cost: float, saving: float) -> float:
+    """Return how often a saving must be made to pay a cost, infinite where nothing is saved."""
+    return math.nan if math.isnan(saving) else cost / saving if saving > 0 else math.inf

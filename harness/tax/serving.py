@@ -1,0 +1,87 @@
+"""Serving tasks, each with a policy and a number of tries of its own, judged on given rollouts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agentenvs.harness.tax._checks import Tasks
+from agentenvs.harness.tax.demand import Demand
+from agentenvs.harness.tax.linear import critical_value, interval_of, mean_of
+from agentenvs.harness.tax.options import failures
+from agentenvs.harness.tax.shares import Estimate, quantile, share_interval
+
+__all__ = ["Judge", "Served", "Serving", "served"]
+
+_Floats = NDArray[np.float64]
+_Ints = NDArray[np.int64]
+
+
+class Served(NamedTuple):
+    """What serving all tasks once in some way gives and costs, without any pilot.
+
+    Attributes:
+        name: "base@28", say, "by pilot", "by task", "oracle" or "same rollouts".
+        coverage: the share of tasks that at least one try solves.
+        cost: the mean cost of a task.
+        base_share: the share of tasks that are given to base.
+    """
+
+    name: str
+    coverage: Estimate
+    cost: Estimate
+    base_share: float
+
+
+class Serving(NamedTuple):
+    """What each task is given, (T,): chance to be solved, cost, and share given to base."""
+
+    coverage: _Floats
+    cost: _Floats
+    base: _Floats
+
+
+class Judge(NamedTuple):
+    """What k tries of an arm give by rollouts set aside: a table over all counts that they allow.
+
+    Attributes:
+        start: (T,) where the rows of a task's number of rollouts begin.
+        missed: (rows, K + 1) the chance that 0, ..., K tries all fail.
+        cost: (rows, K + 1) the mean cost of that many tries.
+    """
+
+    start: _Ints
+    missed: _Floats
+    cost: _Floats
+
+    @classmethod
+    def of(cls, rollouts: _Ints, most: int, demand: Demand, arm: int) -> Judge:
+        """Return the judge of tasks with so many rollouts (T,), for up to `most` tries."""
+        sizes, where = np.unique(rollouts, return_inverse=True)
+        starts = np.concatenate(([0], np.cumsum(sizes + 1)[:-1]))
+        rows = [failures(Tasks(np.arange(n + 1), np.full(n + 1, n)), most) for n in sizes]
+        missed = np.concatenate(rows)
+        cost = np.column_stack((np.zeros(len(missed)), demand.costs(missed[:, :-1], arm)))
+        return cls(starts[where], missed, cost)
+
+    def curves(self, hits: _Ints) -> _Floats:
+        """Return the mean chances (S, K + 1) of failure of S times T tasks' successes."""
+        rows = self.start + hits
+        size = len(self.missed)
+        flat = (rows + size * np.arange(len(rows))[:, None]).ravel()
+        held = np.bincount(flat, minlength=size * len(rows)).reshape(-1, size)
+        means: _Floats = held @ self.missed / hits.shape[1]
+        return means
+
+
+def served(name: str, given: Serving, confidence: float, codes: NDArray[np.intp] | None) -> Served:
+    """Return the means of what tasks are given, with intervals over tasks or their clusters."""
+    size = len(given.cost) if codes is None else int(codes.max()) + 1
+    return Served(
+        name,
+        share_interval(given.coverage, quantile(confidence), codes),
+        interval_of(mean_of(given.cost), critical_value(confidence, size), codes, low=0.0),
+        float(np.mean(given.base)),
+    )
