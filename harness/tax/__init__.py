@@ -19,6 +19,7 @@ from agentenvs.harness.tax.crossing import CrossoverInterval, crossover_interval
 from agentenvs.harness.tax.crossing_set import CrossoverSet, crossover_set
 from agentenvs.harness.tax.decomposition import BINS, Decomposition, decompose, flow
 from agentenvs.harness.tax.demand import expected_tries
+from agentenvs.harness.tax.discovery import Discoveries, discoveries, p_value
 from agentenvs.harness.tax.estimators import area, curve, pass_at_k, pass_hat_k
 from agentenvs.harness.tax.intervals import TaxInterval, sharpening_tax_interval
 from agentenvs.harness.tax.measures import (
@@ -34,6 +35,7 @@ from agentenvs.harness.tax.measures import (
 from agentenvs.harness.tax.options import KINDS, Option
 from agentenvs.harness.tax.parts import TaxParts, tax_parts
 from agentenvs.harness.tax.pilot import PilotProtocol, pilot_protocol
+from agentenvs.harness.tax.planning import SampleSize, sample_size
 from agentenvs.harness.tax.prediction import SplitHalf, split_half
 from agentenvs.harness.tax.rank import Correlation, spearman
 from agentenvs.harness.tax.reference import published
@@ -72,6 +74,7 @@ __all__ = [
     "CrossoverSet",
     "CurveBands",
     "Decomposition",
+    "Discoveries",
     "Estimate",
     "FalsePasses",
     "Option",
@@ -80,6 +83,7 @@ __all__ = [
     "PilotProtocol",
     "Routing",
     "RoutingByBin",
+    "SampleSize",
     "Served",
     "SharpeningTax",
     "SplitHalf",
@@ -99,10 +103,12 @@ __all__ = [
     "curve",
     "curve_bands",
     "decompose",
+    "discoveries",
     "expected_tries",
     "flow",
     "hat_curve",
     "lone_success_audit",
+    "p_value",
     "partition",
     "partition_interval",
     "pass_at_k",
@@ -114,6 +120,7 @@ __all__ = [
     "route",
     "route_by_bin",
     "s_max",
+    "sample_size",
     "scalability",
     "sharpening_tax",
     "sharpening_tax_interval",
