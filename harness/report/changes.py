@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.harness.tax._checks import Paired
+from agentenvs.harness.tax.discovery import discoveries
 
 __all__ = ["Change", "Changes", "fisher", "task_changes"]
 
@@ -83,7 +84,7 @@ def task_changes(task_ids: Sequence[str], arms: Paired, rate: float = 0.05) -> C
     (c, n), (d, m) = arms
     rows = list(zip(*(side.tolist() for side in (c, n, d, m)), strict=True))
     p_values = np.array([fisher(*row) for row in rows])
-    real = _believed(p_values, rate).tolist()
+    real = discoveries(p_values, rate).rejected.tolist()
     found = [
         Change(name, hits, rolls, later, of, later / of - hits / rolls, p, marked)
         for name, (hits, rolls, later, of), p, marked in zip(
@@ -123,10 +124,3 @@ def fisher(c: int, n: int, d: int, m: int) -> float:
     chance = np.exp(logs - logs.max())
     seen = chance[c - low]
     return min(float(chance[chance <= seen * _SLACK].sum() / chance.sum()), 1.0)
-
-
-def _believed(p_values: NDArray[np.float64], rate: float) -> NDArray[np.bool_]:
-    """Return which tests to believe (Benjamini and Hochberg)."""
-    ranked = np.sort(p_values)
-    fits = np.flatnonzero(ranked <= rate * np.arange(1, len(ranked) + 1) / len(ranked))
-    return p_values <= (ranked[fits[-1]] if fits.size else -1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,17 +20,25 @@ from agentenvs.harness.tax.bands import CurveBands, TaxBands, curve_bands, tax_b
 from agentenvs.harness.tax.consistency import consistency_gap
 from agentenvs.harness.tax.crossing_set import CrossoverSet, crossover_set
 from agentenvs.harness.tax.decomposition import Decomposition, decompose, flow
+from agentenvs.harness.tax.intervals import TaxInterval
 from agentenvs.harness.tax.parts import TaxParts, tax_parts
+from agentenvs.harness.tax.pilot import PilotProtocol, pilot_protocol
+from agentenvs.harness.tax.planning import SampleSize, sample_size
+from agentenvs.harness.tax.rollout_noise import rollout_interval
+from agentenvs.harness.tax.routing import Routing, route
 from agentenvs.harness.tax.sensitivity import Audit, lone_success_audit
 from agentenvs.harness.tax.shares import quantile, share_interval
 from agentenvs.harness.tax.sides import match, side
+from agentenvs.harness.tax.theory import TheoremCheck, sharpening_theorem
 
 if TYPE_CHECKING:
     from agentenvs.harness.outcomes import Outcomes
+    from agentenvs.harness.tax.clusters import Clusters
 
 __all__ = ["Consistency", "Findings", "find"]
 
 _SHOWN = 20
+_PILOT = 8
 
 
 class Consistency(NamedTuple):
@@ -61,7 +70,15 @@ class Findings:
         bands: pass@k over all budgets.
         tax_bands: S and the taxes over all budgets; None where there is no second try.
         crossing: where the curves cross.
-        decomposition, parts, audit: where the tax at `K` comes from; None without second try.
+        decomposition, parts: where the tax at `K` comes from; None without second try.
+        audit: the tax at `K` without the tasks that were solved once; None without second try.
+        theory: what the sharpening theorem says at `K`; None without second try.
+        routes: which model is cheaper for some shares of the tasks.
+        pilot: what deciding from a few rollouts is worth, for the middle one of these shares;
+            None where there is none, or a single rollout.
+        size: what it takes to know the tax at `K` better; None without second try.
+        these_tasks: the measures at `K` with intervals for these very tasks; None where `K` is
+            more than half of the rollouts.
         flow: (3, 3) expected shares of tasks that go from each bin to each.
         consistency: pass^k at some k.
         changes: what changed task by task.
@@ -82,6 +99,11 @@ class Findings:
     decomposition: Decomposition | None
     parts: TaxParts | None
     audit: Audit | None
+    theory: TheoremCheck | None
+    routes: tuple[Routing, ...]
+    pilot: PilotProtocol | None
+    size: SampleSize | None
+    these_tasks: TaxInterval | None
     flow: NDArray[np.float64]
     consistency: tuple[Consistency, ...]
     changes: Changes
@@ -114,6 +136,10 @@ def find(
     ks: Sequence[int] | None = None,
     confidence: float = 0.95,
     common: bool = False,
+    clusters: Clusters | None = None,
+    unsolvable: Collection[str] = (),
+    price: tuple[float, float] = (1.0, 1.0),
+    target: float | None = None,
     transcripts: tuple[Transcripts | None, Transcripts | None] = (None, None),
 ) -> Findings:
     """Work out what the page about two runs shows.
@@ -124,33 +150,48 @@ def find(
         ks: the budgets of the table; default those of `compare`. The largest one heads the page.
         confidence: what the intervals aim at.
         common: compare on the tasks that both have, where one lacks some.
+        clusters: which tasks belong together: a label for each task of base, or by task id.
+        unsolvable: ids of tasks that nobody can solve; numbers are then given without them too.
+        price: of a rollout before and after training, in any unit.
+        target: the share of tasks for which the cheaper model is asked; default several.
         transcripts: for each arm what was said: a mapping task id -> rows of
             `read_transcripts`, or the rows in any order, which are read once; or None.
 
     Raises:
         BadArgument: as `compare`.
     """
-    comparison = compare(base, post, ks, confidence, common)
+    comparison = compare(base, post, ks, confidence, common, clusters, unsolvable)
     sides = side(base), side(post)
     arms = match(sides, comparison.labels, common)
     task_ids = _names(sides[0].arm, sides[1].arm, len(arms.base.c), common)
+    groups = _groups(clusters, sides[0].arm)
     first, second = (Counts(task_ids, *arm) for arm in arms)
     n = int(min(arm.n.min() for arm in arms))
     budgets = [row.K for row in comparison.rows]
     top, k = max(budgets), _tax_budget(budgets, n)
     changes = task_changes(task_ids, arms)
+    routes = _routes(first, second, price, target, confidence, groups)
     return Findings(
         comparison=comparison,
         task_ids=task_ids,
         arms=arms,
         top=top,
         K=k,
-        bands=curve_bands(first, second, confidence=confidence),
-        tax_bands=tax_bands(first, second, confidence=confidence) if n > 1 else None,
-        crossing=crossover_set(first, second, n, confidence),
-        decomposition=None if k is None else decompose(first, second, k, confidence),
-        parts=None if k is None else tax_parts(first, second, k, confidence),
+        bands=curve_bands(first, second, None, confidence, groups),
+        tax_bands=tax_bands(first, second, None, confidence, groups) if n > 1 else None,
+        crossing=crossover_set(first, second, n, confidence, groups),
+        decomposition=None if k is None else decompose(first, second, k, confidence, groups),
+        parts=None if k is None else tax_parts(first, second, k, confidence, groups),
         audit=None if k is None else lone_success_audit(first, second, k),
+        theory=None if k is None else sharpening_theorem(first, second, k, confidence, groups),
+        routes=routes,
+        pilot=_pilot(first, second, price, routes, confidence, groups),
+        size=None
+        if k is None
+        else sample_size(first, second, k, confidence=confidence, clusters=groups),
+        these_tasks=None
+        if k is None or 2 * k > n
+        else rollout_interval(first, second, k, confidence),
         flow=flow(first, second),
         consistency=tuple(_consistency(arms, k, confidence) for k in _tries(n)),
         changes=changes,
@@ -167,6 +208,51 @@ def _names(base: Any, post: Any, tasks: int, common: bool) -> tuple[str, ...]:
         return tuple(f"task {at}" for at in range(1, tasks + 1))
     both = set(post.task_ids) if common else set(base.task_ids)
     return tuple(name for name in base.task_ids if name in both)
+
+
+def _groups(clusters: Clusters | None, base: Any) -> Clusters | None:
+    """Return clusters by task id where there are ids; `compare` has checked them."""
+    if clusters is None or isinstance(clusters, Mapping) or not hasattr(base, "task_ids"):
+        return clusters
+    return dict(zip(base.task_ids, clusters, strict=True))
+
+
+def _routes(
+    base: Counts,
+    post: Counts,
+    price: tuple[float, float],
+    target: float | None,
+    confidence: float,
+    clusters: Clusters | None,
+) -> tuple[Routing, ...]:
+    """Return which model is cheaper for the target, or for up to four round shares."""
+    if target is not None:
+        aims = [target]
+    else:
+        solved = [max(float(np.mean(arm.c > 0)) for arm in (base, post))]
+        solved.insert(0, max(float(np.mean(arm.c / arm.n)) for arm in (base, post)))
+        low, high = (math.floor(20 * share + 1e-9) for share in solved)
+        steps = range(max(low, 1), high + 1)
+        aims = [at / 20 for at in steps[:: max(1, math.ceil(len(steps) / 4))]]
+    return tuple(
+        route(base, post, price, aim, confidence=confidence, clusters=clusters) for aim in aims
+    )
+
+
+def _pilot(
+    base: Counts,
+    post: Counts,
+    price: tuple[float, float],
+    routes: Sequence[Routing],
+    confidence: float,
+    clusters: Clusters | None,
+) -> PilotProtocol | None:
+    n = int(min(base.n.min(), post.n.min()))
+    if n < 2 or not routes:
+        return None
+    aim = routes[(len(routes) - 1) // 2].target
+    size = min(_PILOT, n // 2)
+    return pilot_protocol(base, post, size, price, aim, confidence=confidence, clusters=clusters)
 
 
 def _tax_budget(budgets: Sequence[int], n: int) -> int | None:

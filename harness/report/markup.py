@@ -104,7 +104,11 @@ def folded(title: str, body: str, kind: str = "") -> str:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str | Cell]], caption: str = "") -> str:
     """Return a table whose first column heads its rows; wide ones scroll by themselves."""
-    heads = "".join(f"<th scope='col'>{text(name)}</th>" for name in head)
+    first = rows[0] if rows else ()
+    kinds = [" class='words'" if _wordy(cell) else "" for cell in first] or [""] * len(head)
+    heads = "".join(
+        f"<th scope='col'{kind}>{text(name)}</th>" for name, kind in zip(head, kinds, strict=True)
+    )
     lines = "".join(
         f"<tr>{''.join(_cell(cell, at) for at, cell in enumerate(row))}</tr>" for row in rows
     )
@@ -114,6 +118,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str | Cell]], caption: st
         f"{hint}<div class='wide' tabindex='0'><table>{told}<thead><tr>{heads}</tr></thead>"
         f"<tbody>{lines}</tbody></table></div>"
     )
+
+
+def _wordy(cell: str | Cell) -> bool:
+    return isinstance(cell, Cell) and "words" in cell.kind.split()
 
 
 def _cell(cell: str | Cell, at: int) -> str:

@@ -18,8 +18,9 @@ def pictures(findings: Findings) -> list[Picture]:
         ImportError: Matplotlib is missing.
     """
     from agentenvs.harness.report import figures
+    from agentenvs.harness.report.words import long_names
 
-    labels, (base, post) = findings.labels, findings.arms
+    labels, (base, post) = long_names(findings), findings.arms
     drawn = [figures.curves(findings.bands, findings.crossing, labels)]
     if findings.tax_bands is not None:
         drawn.append(figures.tax_over_k(findings.tax_bands, labels, findings.n))

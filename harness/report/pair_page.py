@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from importlib import resources
 from string import Template
@@ -17,8 +18,28 @@ from agentenvs.harness.report.sections import (
     origin_section,
     tax_section,
 )
+from agentenvs.harness.report.sections_checks import (
+    audit_section,
+    theory_section,
+    unsolvable_section,
+)
+from agentenvs.harness.report.sections_method import (
+    glossary_section,
+    method_section,
+    settings_section,
+)
 from agentenvs.harness.report.sections_tasks import parse_section, tasks_section
-from agentenvs.harness.report.words import facts, headline, ranges, verdict
+from agentenvs.harness.report.sections_use import routing_section, size_section
+from agentenvs.harness.report.words import (
+    facts,
+    headline,
+    long_names,
+    meaning,
+    ranges,
+    upper,
+    verdict,
+    voice,
+)
 from agentenvs.harness.tax.render import SCRIPTED_MARK
 
 __all__ = ["LIMIT", "page"]
@@ -27,6 +48,7 @@ __all__ = ["LIMIT", "page"]
 LIMIT = 3_000_000
 # Bytes for each transcript; the first that keeps the page within its limit is taken.
 _ROOM = (30_000, 10_000, 3_000, 0)
+_HEADING = re.compile("<section id='([a-z]+)'[^>]*><h2>([^<]*)</h2>")
 
 
 def page(findings: Findings, pictures: Sequence[Picture], title: str) -> str:
@@ -61,8 +83,7 @@ def _body(found: Findings, figures: dict[str, str], room: int) -> list[str]:
     def figure(name: str) -> str:
         return figures.get(name, "")
 
-    return [
-        _top(found, figure("curves")),
+    parts = [
         _warnings(found),
         tax_section(found, figure("tax_over_k")),
         origin_section(found, figure("tax_contributions")),
@@ -70,17 +91,37 @@ def _body(found: Findings, figures: dict[str, str], room: int) -> list[str]:
         consistency_section(found, figure("consistency")),
         tasks_section(found, room),
         parse_section(found),
+        audit_section(found),
+        unsolvable_section(found),
+        theory_section(found),
+        routing_section(found),
+        size_section(found),
+        settings_section(found),
+        method_section(found),
+        glossary_section(found),
     ]
+    links = [_HEADING.match(part) for part in parts]
+    nav = " ".join(f"<a href='#{found[1]}'>{found[2]}</a>" for found in links if found)
+    return [_top(found, figure("curves")), f"<nav>On this page: {nav}</nav>", *parts]
 
 
 def _lead(found: Findings) -> str:
     told = found.comparison
+    say = voice(found)
+    tries = {low if low == high else (low, high) for low, high in told.rollouts}
+    alike = len(tries) == 1 and found.n == max(high for _, high in told.rollouts)
+    often = count(found.n, "time") if alike else "several times"
+    tasks = "the same task" if told.tasks == 1 else f"the same {count(told.tasks, 'task')}"
+    intro = f"{upper(say.first)} and {say.second} played {tasks}, {often} each."
     arms = []
-    for label, policy, (low, high) in zip(told.labels, told.policies, told.rollouts, strict=True):
-        who = label if told.scripted or policy is None else f"{label}: {_short(policy)}"
-        tries = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-        arms.append(f"{who} ({tries} {'try' if high == 1 else 'tries'} at each task)")
-    return f"{count(told.tasks, 'task')}; {'; '.join(arms)}"
+    for name, policy, (low, high) in zip(
+        long_names(found), told.policies, told.rollouts, strict=True
+    ):
+        many = "" if alike else f" ({low:,}{f' to {high:,}' if high > low else ''} tries a task)"
+        arms.append(f"{name}: {_short(policy or 'unnamed')}{many}")
+    if told.scripted and alike:
+        return intro
+    return f"{intro} {upper(arms[0])}; {arms[1]}."
 
 
 def _short(value: str) -> str:
@@ -100,7 +141,9 @@ def _top(found: Findings, curves: str) -> str:
         f"<section class='top' id='answer'>{scripted}<h2>{text(headline(found))}</h2>"
         f"{paragraph(ranges(found), 'ranges')}"
         f"<p class='verdict'><span class='pill {judged.level}'>{text(judged.mark)}</span>"
-        f"{text(judged.text)}</p><dl class='facts'>{cards}</dl>{curves}</section>"
+        f"{text(judged.text)}</p>"
+        f"<div class='pair'><div><dl class='facts'>{cards}</dl>"
+        f"{paragraph(meaning(found), 'meaning')}</div>{curves}</div></section>"
     )
 
 
@@ -114,11 +157,9 @@ def _warnings(found: Findings) -> str:
 
 def _few(found: Findings) -> list[str]:
     """Return warnings about budgets that the rollouts hardly carry."""
-    return [
-        f"K = {found.K} is told from {found.n} rollouts a task; twice as many as K are wanted."
-        for _ in [0]
-        if found.K is not None and found.n < 2 * found.K
-    ]
+    if found.K is None or found.n >= 2 * found.K:
+        return []
+    return [f"K = {found.K} is told from {found.n} rollouts a task; twice as many as K are wanted."]
 
 
 def _figure(picture: Picture) -> str:

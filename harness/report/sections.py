@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
-from agentenvs.harness.report.formats import count, number, percent, signed, span
+from agentenvs.harness.report.cells import estimate_cell, points_cell, share_cell
+from agentenvs.harness.report.formats import count, percent, signed, span
 from agentenvs.harness.report.gather import Findings
-from agentenvs.harness.report.markup import Cell, paragraph, section, table
-from agentenvs.harness.report.words import moved, voice
+from agentenvs.harness.report.markup import Cell, folded, paragraph, section, table
+from agentenvs.harness.report.words import moved, names, voice
 from agentenvs.harness.tax import Estimate
 from agentenvs.harness.tax.decomposition import BINS
 
@@ -18,7 +19,7 @@ def tax_section(found: Findings, figure: str) -> str:
     """Return the tax over the budgets."""
     if found.K is None:
         return ""
-    first, second = found.labels
+    first, second = names(found)
     rows: list[list[str | Cell]] = []
     for row in found.comparison.rows:
         if row.K == 1:
@@ -28,14 +29,14 @@ def tax_section(found: Findings, figure: str) -> str:
         rows.append(
             [
                 f"{row.K} tries{mark}",
-                _share(told.pass_base),
-                _share(told.pass_post),
-                _estimate(told.A_base, 2),
-                _estimate(told.A_post, 2),
-                _estimate(told.tax_A, 2, sign=True),
-                _estimate(told.S_base, 3),
-                _estimate(told.S_post, 3),
-                _estimate(told.tax_S, 3, sign=True),
+                share_cell(told.pass_base),
+                share_cell(told.pass_post),
+                estimate_cell(told.A_base, 2),
+                estimate_cell(told.A_post, 2),
+                estimate_cell(told.tax_A, 2, sign=True),
+                estimate_cell(told.S_base, 3),
+                estimate_cell(told.S_post, 3),
+                estimate_cell(told.tax_S, 3, sign=True),
             ]
         )
     heads = [
@@ -76,6 +77,12 @@ def tax_section(found: Findings, figure: str) -> str:
             "* K is more than half of the rollouts, where these numbers scatter most; "
             "twice as many rollouts as K are enough."
         )
+    fixed = found.these_tasks
+    if fixed is not None and not math.isnan(fixed.tax_S.low):
+        notes.append(
+            f"If these very tasks are all that matters, the interval of Tax_S({fixed.K}) is "
+            f"{span(fixed.tax_S, 3, sign=True)}: it then covers chance in the tries alone."
+        )
     body.append(paragraph(" ".join(notes), "note"))
     return section("The tax at several numbers of tries", ["".join(body)], "tax")
 
@@ -111,14 +118,17 @@ def origin_section(found: Findings, figure: str) -> str:
             more = "" if math.isnan(cell.low) else f"{span(cell, 2, sign=True)}; "
             cells.append(Cell(signed(cell.value, 2), f"{more}{count(tasks, 'task')}"))
         rows.append(cells)
-    heads = [f"{found.labels[0]} \u2193 / {found.labels[1]} \u2192", *BINS]
+    heads = [" \u2193 / ".join(names(found)) + " \u2192", *BINS]
     body = [
         "<div class='pair'><div>",
         *(paragraph(line) for line in words),
-        table(heads, rows, f"What each kind of task brings to Tax_A({k}), in tries"),
         "</div>",
         figure,
         "</div>",
+        folded(
+            "The same as a table, with intervals",
+            table(heads, rows, f"What each kind of task brings to Tax_A({k}), in tries"),
+        ),
     ]
     return section("Where the tax comes from", ["".join(body)], "origin")
 
@@ -149,27 +159,29 @@ def _in(estimate: Estimate) -> str:
 
 def bins_section(found: Findings, histograms: str, flow: str) -> str:
     """Return how often tasks are solved in both arms, and how tasks move between the bins."""
-    first, second = found.labels
+    first, second = names(found)
     told = found.comparison
     rows: list[list[str | Cell]] = []
     for name in BINS:
         one, two = (getattr(share, name) for share in told.shares)
-        rows.append([f"{name} solved in {told.m}", _share(one), _share(two)])
+        rows.append([f"{name} solved in {told.m}", share_cell(one), share_cell(two)])
     moves = []
     for at, name in enumerate(BINS):
-        moves.append([f"{name} in {first}", *(percent(float(share)) for share in found.flow[at])])
+        moves.append([f"{name} {first}", *(percent(float(share)) for share in found.flow[at])])
     body = [
         "<div class='pair'>",
         histograms,
         flow,
-        f"<div>{table(['bin', first, second], rows, 'Shares of tasks')}</div>",
-        "<div>"
-        + table(
-            ["from", *(f"to {name} in {second}" for name in BINS)],
-            moves,
-            f"Where tasks go, in shares of all tasks, with {told.m} rollouts of each arm",
-        )
-        + "</div></div>",
+        "</div>",
+        folded(
+            "The same as tables, with intervals",
+            table(["bin", first, second], rows, "Shares of tasks")
+            + table(
+                ["from", *(f"to {name} {second}" for name in BINS)],
+                moves,
+                f"Where tasks go, in shares of all tasks, with {told.m} rollouts of each arm",
+            ),
+        ),
         paragraph(
             "These shares move with the number of rollouts, for one and the same model. Both arms "
             f"are therefore told for {told.m} rollouts.",
@@ -181,19 +193,19 @@ def bins_section(found: Findings, histograms: str, flow: str) -> str:
 
 def consistency_section(found: Findings, figure: str) -> str:
     """Return how often all of k tries succeed."""
-    first, second = found.labels
+    first, second = names(found)
     rows: list[list[str | Cell]] = []
     for one in found.consistency:
-        gain = Estimate(-one.gain.value, one.gain.se, -one.gain.high, -one.gain.low)
+        gain = one.gain
+        loss = Estimate(-gain.value, gain.se, -gain.high, -gain.low)
         way = {"gain": "more reliable", "loss": "less reliable", "open": "not decided"}
-        ends = "no interval" if math.isnan(gain.low) else _points_span(one.gain)
         rows.append(
             [
                 f"{one.k}",
-                _share(one.base),
-                _share(one.post),
-                Cell(f"{signed(100 * one.gain.value, 1)}\u00a0points", ends),
-                Cell(way[moved(gain)], "", "quiet"),
+                share_cell(one.base),
+                share_cell(one.post),
+                points_cell(gain),
+                Cell(way[moved(loss)], "", "quiet"),
             ]
         )
     body = [
@@ -209,24 +221,3 @@ def consistency_section(found: Findings, figure: str) -> str:
         "</div></div>",
     ]
     return section("Does it work every time?", ["".join(body)], "consistency")
-
-
-def _points_span(estimate: Estimate) -> str:
-    return f"{signed(100 * estimate.low, 1)} to {signed(100 * estimate.high, 1)}"
-
-
-def _share(estimate: Estimate) -> Cell:
-    if math.isnan(estimate.low):
-        return Cell(percent(estimate.value), "no interval")
-    return Cell(
-        percent(estimate.value, 1),
-        f"{number(100 * estimate.low, 1)} to {number(100 * estimate.high, 1)}",
-    )
-
-
-def _estimate(estimate: Estimate, digits: int, *, sign: bool = False) -> Cell:
-    if math.isnan(estimate.value):
-        return Cell("undefined", "", "quiet")
-    shown = signed(estimate.value, digits) if sign else number(estimate.value, digits)
-    clear = sign and moved(estimate) != "open"
-    return Cell(shown, span(estimate, digits, sign=sign), "strong" if clear else "")

@@ -19,7 +19,7 @@ from agentenvs.harness.report.markup import (
 )
 from agentenvs.harness.report.parsing import Reading
 from agentenvs.harness.report.talks import Talk, show_talk
-from agentenvs.harness.report.words import voice
+from agentenvs.harness.report.words import names, voice
 
 __all__ = ["parse_section", "tasks_section"]
 
@@ -42,7 +42,7 @@ def tasks_section(found: Findings, room: int) -> str:
     words = [
         f"{count(changes.vanished, 'task')} that {say.first} solved at least once "
         f"{'was' if changes.vanished == 1 else 'were'} not solved by {say.second} in any "
-        f"rollout, and {changes.appeared} the other way round.",
+        f"rollout, and {changes.appeared or 'none'} the other way round.",
         f"Beyond chance, {count(changes.lost, 'task')} got worse and {changes.gained} better, out "
         f"of {tasks:,} (marked \u25cf). The mark allows for the number of tasks: about "
         f"{percent(changes.rate)} of the marked ones, at most, are expected to be there by chance.",
@@ -81,10 +81,10 @@ def tasks_section(found: Findings, room: int) -> str:
 
 
 def _changed(found: Findings, rows: Sequence[Change], caption: str) -> str:
-    first, second = found.labels
+    first, second = names(found)
     lines = [
         [
-            Cell(_name(one.task_id)),
+            Cell(_name(one.task_id), "", "id"),
             f"{one.c_base}/{one.n_base}",
             f"{one.c_post}/{one.n_post}",
             Cell(f"{signed(100 * one.change, 0)}\u00a0points", "", "strong"),
@@ -103,7 +103,7 @@ def _changed(found: Findings, rows: Sequence[Change], caption: str) -> str:
 def _chance(p_value: float) -> str:
     if p_value < 0.0001:
         return "under 0.0001"
-    return number(p_value, 4 if p_value < 0.01 else 2)
+    return number(p_value, 4 if p_value < 0.01 else 3)
 
 
 def _name(task_id: str) -> str:
@@ -117,7 +117,7 @@ def _talks(found: Findings, one: Change, room: int) -> str:
     for arm, success in ((better, True), (worse, False)):
         talk = found.talks[arm].get((one.task_id, success))
         if talk is not None:
-            parts.append(_talk(found.labels[arm], talk, room))
+            parts.append(_talk(names(found)[arm], talk, room))
     if not parts:
         return ""
     title = f"{_name(one.task_id)}: {one.c_base}/{one.n_base} \u2192 {one.c_post}/{one.n_post}"
@@ -158,7 +158,7 @@ def parse_section(found: Findings) -> str:
             "strict parser would not have read: without the relaxed one they would have counted "
             "as words or errors."
         ),
-        table(["per reply", *found.labels], rows),
+        table(["per reply", *names(found)], rows),
     ]
     return section("How replies were read", body, "parse")
 

@@ -17,7 +17,24 @@ from agentenvs.harness.report.formats import (
 from agentenvs.harness.report.gather import Findings
 from agentenvs.harness.tax import Estimate
 
-__all__ = ["Fact", "Verdict", "Voice", "facts", "headline", "moved", "ranges", "verdict", "voice"]
+__all__ = [
+    "Fact",
+    "Verdict",
+    "Voice",
+    "facts",
+    "headline",
+    "long_names",
+    "meaning",
+    "moved",
+    "names",
+    "ranges",
+    "upper",
+    "verdict",
+    "voice",
+]
+
+
+_WAY = {"gain": "better", "loss": "worse"}
 
 
 class Voice(NamedTuple):
@@ -75,6 +92,18 @@ def voice(found: Findings) -> Voice:
     return Voice("After training", "", "the model before training", "the trained model")
 
 
+def names(found: Findings) -> tuple[str, str]:
+    """Return what the two arms are called in tables."""
+    return found.labels if found.comparison.scripted else ("before", "after")
+
+
+def long_names(found: Findings) -> tuple[str, str]:
+    """Return what the two arms are called where they stand alone."""
+    if found.comparison.scripted:
+        return found.labels
+    return "model before training", "trained model"
+
+
 def moved(gap: Estimate) -> str:
     """Return what became of a share: "gain", "loss", or "open" where the data do not say.
 
@@ -102,36 +131,69 @@ def headline(found: Findings) -> str:
     if all(bool((arm.c == arm.n).all()) for arm in found.arms):
         what = "the task" if tasks == 1 else f"each of the {count(tasks, 'task')}"
         return f"Both models solved {what} at every try."
-    one = _shares(told.pass_1[0], told.pass_1[1], told.pass_1_gap, say)
-    if found.top == 1:
-        return f"{say.opening}, one try solves {one}."
-    base, post, gap = _most(found)
-    many = _shares(base, post, gap, say)
-    if found.crossing.same:
-        both = percent(told.pass_1[0].value), percent(base.value)
-        return (
-            f"{_upper(say.first)} and {say.second} solve the same share of the tasks at every "
-            f"number of tries: {both[0]} with one, {both[1]} with {found.top}."
-        )
-    ways = moved(told.pass_1_gap), moved(gap)
-    link = ", but" if set(ways) == {"gain", "loss"} else ", and"
-    text = f"{say.opening}, one try solves {one}{link} {found.top} tries solve {many}"
-    if ways == ("gain", "loss") and found.crossing.k is not None and found.crossing.decides:
+    one = _shares(told.pass_1[0], told.pass_1[1], told.pass_1_gap, say, tasks)
+    ways = [moved(told.pass_1_gap)]
+    text = f"{say.opening}, one try solves {one}"
+    if found.top > 1:
+        base, post, gap = _most(found)
+        if found.crossing.same:
+            both = percent(told.pass_1[0].value), percent(base.value)
+            return (
+                f"{upper(say.first)} and {say.second} solve the same share of the tasks at every "
+                f"number of tries: {both[0]} with one, {both[1]} with {found.top}."
+            )
+        ways.append(moved(gap))
+        link = ", but" if set(ways) == {"gain", "loss"} else ", and"
+        text += f"{link} {found.top} tries solve {_shares(base, post, gap, say, None)}"
+    crossed = found.crossing.k is not None and found.crossing.decides
+    if ways == ["gain", "loss"] and crossed and told.crossing.stays_above:
         text += f": from {found.crossing.k} tries on {say.first} is ahead"
-    return f"{text}."
+    return f"{text}{_doubt(ways)}."
 
 
-def _shares(base: Estimate, post: Estimate, gap: Estimate, say: Voice) -> str:
+def _doubt(ways: list[str]) -> str:
+    """Return what the headline adds where it tells of differences that may be chance."""
+    if set(ways) == {"open"}:
+        return "; that does not tell the two models apart"
+    return ", which may be chance" if ways[-1] == "open" else ""
+
+
+def _shares(base: Estimate, post: Estimate, gap: Estimate, say: Voice, tasks: int | None) -> str:
+    """Return what is solved, after and before; `tasks` where it must be said of what."""
     before, after = percents(base.value, post.value)
+    the, of = "", ""
+    if tasks is not None:
+        the, of = ("the task ", " of the time") if tasks == 1 else ("", " of the tasks")
+    then = say.before or " before"
     if before == after:
-        return f"{after} of the tasks, as many as{say.before or ' before'}"
+        return (
+            f"{the}{after}{of}, as often as{then}"
+            if tasks == 1
+            else f"{after}{of}, as many as{then}"
+        )
     if moved(gap) == "open":
-        return f"{after} of the tasks against {before}{say.before or ' before'}"
-    return f"{after} of the tasks instead of {before}{say.before}"
+        return f"{the}{after}{of} against {before}{then}"
+    return f"{the}{after}{of} instead of {before}{say.before}"
 
 
-def _upper(words: str) -> str:
+def upper(words: str) -> str:
+    """Return words that begin with a capital letter."""
     return words[:1].upper() + words[1:]
+
+
+def meaning(found: Findings) -> str:
+    """Return why one try and many tries both matter, for a reader new to this."""
+    if found.top == 1:
+        return (
+            "With one try at each task nothing can be said about trying again, which is what this "
+            "page is for. Give every task several tries."
+        )
+    return (
+        "One try is what a user sees. Many tries show what a model can find at all, which is what "
+        "search, and further training, can build on. Training often makes a model surer of its "
+        "answers: it is right more often at once, but where it is wrong it stays wrong. That is "
+        "called sharpening, and what it takes away is the Sharpening Tax."
+    )
 
 
 def ranges(found: Findings) -> str:
@@ -156,7 +218,7 @@ def verdict(found: Findings) -> Verdict:
     """Return what the data decide about one try and about the most tries."""
     told = found.comparison
     if found.crossing.same and _equal(found):
-        return Verdict("open", "No difference", _same(found))
+        return Verdict("open", "No difference seen", _same(found))
     gaps = [(1, told.pass_1_gap)]
     if found.top > 1:
         gaps.append((found.top, _most(found)[2]))
@@ -164,10 +226,14 @@ def verdict(found: Findings) -> Verdict:
     settled = [(k, way) for (k, _), way in zip(gaps, ways, strict=True) if way != "open"]
     left = [(k, gap) for (k, gap), way in zip(gaps, ways, strict=True) if way == "open"]
     sentences = []
-    if len(settled) == 2 and len({way for _, way in settled}) == 1:
-        sentences.append(f"{_better(settled[0][1], found)} at one try and at {found.top} tries.")
-    else:
-        sentences += [f"{_better(way, found)} at {_tries(k)}." for k, way in settled]
+    if settled:
+        whole = len(settled) == 2 and settled[0][1] == settled[1][1]
+        told_so = (
+            f"{_WAY[settled[0][1]]} at one try and at {found.top} tries"
+            if whole
+            else " and ".join(f"{_WAY[way]} at {_tries(k)}" for k, way in settled)
+        )
+        sentences.append(f"{upper(voice(found).second)} is {told_so}.")
     sentences += [_undecided(k, gap) for k, gap in left]
     if not left:
         return Verdict("decided", "Decided", " ".join(sentences))
@@ -196,10 +262,6 @@ def _same(found: Findings) -> str:
 
 def _tries(k: int) -> str:
     return "one try" if k == 1 else f"{k} tries"
-
-
-def _better(way: str, found: Findings) -> str:
-    return f"{_upper(voice(found).second)} is {'better' if way == 'gain' else 'worse'}"
 
 
 def _undecided(k: int, gap: Estimate) -> str:
@@ -234,19 +296,22 @@ def _share_fact(title: str, base: Estimate, post: Estimate, gap: Estimate) -> Fa
 
 def _crossing_fact(found: Findings) -> Fact:
     at, say = found.crossing, voice(found)
-    title = f"{_upper(say.first)} catches up"
+    title = f"{upper(say.first)} catches up"
     if at.same:
         return Fact(title, "no crossing", "the two curves are the same", None, "")
-    beyond = f"not within {at.K} tries"
-    value = beyond if at.k is None else "at once" if at.k == 1 else f"at {at.k} tries"
-    if not at.decides:
-        return Fact(title, value, f"anywhere from 1 to beyond {at.K}", False, "not decided")
     ends = [str(k) for k in (at.ks[0], at.ks[-1])] if at.ks else [f"beyond {at.K}"] * 2
     if at.censored:
         ends[-1] = f"beyond {at.K}"
-    more = f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else ends[0]
-    told = f"the tries from which {say.first} solves as many tasks"
-    return Fact(title, value, more, True, told)
+    more = f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else ""
+    if not at.decides:
+        return Fact(title, "not decided", more, False, "it may be anywhere, or not at all")
+    if at.k is None:
+        told = "it stays behind, as far as can be seen" if at.ks else "it stays behind throughout"
+        return Fact(title, f"not within {at.K} tries", more, True, told)
+    if at.k == 1:
+        return Fact(title, "at once", more, True, "it is not behind even at one try")
+    told = "the first number of tries at which as many tasks are solved"
+    return Fact(title, f"at {at.k} tries", more, True, told)
 
 
 def _tax_fact(found: Findings) -> Fact | None:
@@ -258,7 +323,7 @@ def _tax_fact(found: Findings) -> Fact | None:
     told = {
         "loss": "above 0: trying again mends less than before",
         "gain": "below 0: trying again mends more than before",
-        "open": "0 is possible: not decided",
+        "open": "may be 0: not decided" if tax.low <= 0 else "not decided",
     }[way]
     more = span(tax, 3, sign=True)
     return Fact(f"Sharpening Tax at {row.K} tries", signed(tax.value, 3), more, way != "open", told)

@@ -1,0 +1,164 @@
+"""The sections that ask whether to believe the numbers: grader, hopeless tasks, theory."""
+
+from __future__ import annotations
+
+import math
+
+from agentenvs.harness.report.cells import estimate_cell, points_cell, share_cell
+from agentenvs.harness.report.formats import count, number, percent, percents, signed, span
+from agentenvs.harness.report.gather import Findings
+from agentenvs.harness.report.markup import Cell, paragraph, section, table
+from agentenvs.harness.report.words import names, voice
+from agentenvs.harness.tax import Comparison
+
+__all__ = ["audit_section", "theory_section", "unsolvable_section"]
+
+
+def audit_section(found: Findings) -> str:
+    """Return what would be left if the rarest successes were mistakes of the grader."""
+    audit = found.audit
+    if audit is None or not any(arm.c.any() for arm in found.arms):
+        return ""
+    first, second = names(found)
+    once = "once" if audit.most == 1 else f"at most {audit.most} times"
+    words = (
+        "A grader that lets a wrong try pass now and then makes tasks look rarely solved that are "
+        "never solved, and rare successes weigh most in the tax. Below, every task that was "
+        f"solved {once} is taken as never solved. If the tax keeps its size, it does not hang on "
+        "such tasks. This is a bound: many of these successes are real."
+    )
+    before, after = audit.before, audit.after
+    shares = [percents(*pair) for pair in zip(audit.pass_before, audit.pass_after, strict=True)]
+    rows: list[list[str | Cell]] = [
+        [f"tasks solved {once}", *(f"{many:,}" for many in audit.tasks), ""],
+        [f"solved within {audit.K} tries", *(f"{a} \u2192 {b}" for a, b in shares), ""],
+        [
+            f"S({audit.K}), Tax_S({audit.K})",
+            _pair(before.S_base, after.S_base),
+            _pair(before.S_post, after.S_post),
+            _pair(before.tax_S, after.tax_S, sign=True),
+        ],
+        [
+            f"share of A({audit.K}) from these tasks",
+            *(_or_dash(share) for share in audit.share_most),
+            "",
+        ],
+        [
+            f"share of A({audit.K}) from tasks solved 1 to 8 times",
+            *(_or_dash(share) for share in audit.share_few),
+            "",
+        ],
+    ]
+    body = [paragraph(words), table(["as counted \u2192 without them", first, second, "tax"], rows)]
+    return section("Could the grader be wrong?", body, "grader")
+
+
+def _pair(one: float, two: float, *, sign: bool = False) -> str:
+    show = signed if sign else number
+    return f"{show(one, 3)} \u2192 {show(two, 3)}"
+
+
+def _or_dash(share: float) -> str:
+    return "\u2013" if math.isnan(share) else percent(share)
+
+
+def unsolvable_section(found: Findings) -> str:
+    """Return the numbers with and without tasks that nobody can solve."""
+    whole, some = found.comparison, found.comparison.without
+    if some is None:
+        return ""
+    first, second = names(found)
+    tasks = count(whole.unsolvable, "task")
+    rows: list[list[str | Cell]] = []
+    for name, told in ((f"all {whole.tasks:,} tasks", whole), (f"{some.tasks:,} tasks", some)):
+        rows.extend(_both(name, told, found))
+    body = [
+        paragraph(
+            f"{tasks} of {whole.tasks:,} {'is' if whole.unsolvable == 1 else 'are'} known to be "
+            "out of reach of any agent, through a fault in the task. They lower every share, and "
+            "they do so for both models alike."
+        ),
+        table(["", first, second, "before minus after"], rows),
+    ]
+    return section("Without the tasks that nobody can solve", body, "unsolvable")
+
+
+def _both(name: str, told: Comparison, found: Findings) -> list[list[str | Cell]]:
+    rows: list[list[str | Cell]] = [
+        [
+            f"{name}: solved in one try",
+            share_cell(told.pass_1[0]),
+            share_cell(told.pass_1[1]),
+            points_cell(told.pass_1_gap),
+        ]
+    ]
+    row = next((row for row in told.rows if row.K == found.K), None)
+    if row is not None:
+        rows.append(
+            [
+                f"{name}: solved within {row.K} tries",
+                share_cell(row.measures.pass_base),
+                share_cell(row.measures.pass_post),
+                points_cell(row.measures.pass_gap),
+            ]
+        )
+        rows.append(
+            [
+                f"{name}: S({row.K}), Tax_S({row.K})",
+                estimate_cell(row.measures.S_base, 3),
+                estimate_cell(row.measures.S_post, 3),
+                estimate_cell(row.measures.tax_S, 3, sign=True),
+            ]
+        )
+    return rows
+
+
+def theory_section(found: Findings) -> str:
+    """Return whether the training did what the sharpening theorem speaks of."""
+    check = found.theory
+    if check is None or math.isnan(check.sharpened.value):
+        return ""
+    say = voice(found)
+    told = {
+        "holds": "comes true here",
+        "fails": "does not come true here",
+        "undecided": "is neither confirmed nor refuted by these data",
+    }[check.prediction]
+    wrong = sum(one.verdict == "fails" for one in check.assumptions)
+    but = (
+        f", but {wrong} of its {len(check.assumptions)} assumptions "
+        f"{'fails' if wrong == 1 else 'fail'}, so that it may be right by accident"
+        if wrong and check.prediction == "holds"
+        else ""
+    )
+    if check.sharpened.value < 0:
+        words = (
+            "A simple model of training, in which some tasks become certain and all others stay "
+            f"as they were, cannot describe {say.second}: its area A({check.K}) is larger than "
+            "before."
+        )
+    else:
+        words = (
+            "A simple model of training says: some tasks, picked without regard to how hard they "
+            "are, become certain (always or never solved), and all others stay as they were. Then "
+            f"S({check.K}) should fall to {number(check.predicted.value, 2)} of what it was "
+            f"({span(check.predicted, 2)}); it fell to {number(check.observed.value, 2)} "
+            f"({span(check.observed, 2)}). The prediction {told}{but}."
+        )
+    rows: list[list[str | Cell]] = [
+        [
+            f"{one.name}: {one.claim}",
+            Cell(_departure(one.estimate.value), span(one.estimate, 3, sign=True)),
+            one.verdict,
+        ]
+        for one in check.assumptions
+    ]
+    body = [
+        paragraph(words),
+        table(["what the model assumes", "departure (0: none)", "in these data"], rows),
+    ]
+    return section("Does the simple theory fit?", body, "theory")
+
+
+def _departure(value: float) -> str:
+    return "unknown" if math.isnan(value) else signed(value, 3)

@@ -1,0 +1,197 @@
+"""The sections at the end: settings of both arms, how numbers were made, what words mean."""
+
+from __future__ import annotations
+
+from agentenvs.harness.report.formats import count
+from agentenvs.harness.report.gather import Findings
+from agentenvs.harness.report.markup import (
+    Cell,
+    cut,
+    folded,
+    paragraph,
+    plain,
+    section,
+    table,
+    text,
+)
+from agentenvs.harness.report.settings import Setting
+from agentenvs.harness.report.words import names
+
+__all__ = ["PAPER", "glossary_section", "method_section", "settings_section"]
+
+#: the paper's name and address
+PAPER = ("arXiv 2610.01509", "https://arxiv.org/abs/2610.01509")
+
+_LONGEST = 300
+_MOST = 200
+
+
+def settings_section(found: Findings) -> str:
+    """Return the settings of both arms side by side."""
+    if not found.settings:
+        return ""
+    wrong = [one for one in found.settings if one.kind == "differs"]
+    own = [one for one in found.settings if one.kind == "expected"]
+    same = [one for one in found.settings if one.kind == "same"]
+    told = {"differs": "differs, and should not", "expected": "differs by design", "same": "same"}
+
+    def rows(settings: list[Setting]) -> str:
+        lines: list[list[str | Cell]] = []
+        for one in settings[:_MOST]:
+            kind = "differs words" if one.kind == "differs" else "words"
+            lines.append(
+                [
+                    _short(one.name),
+                    Cell(_value(one.base), "", kind),
+                    Cell(_value(one.post), "", kind),
+                    Cell(told[one.kind], "", "differs" if one.kind == "differs" else "quiet"),
+                ]
+            )
+        return table(["setting", *names(found), ""], lines)
+
+    more = len(found.settings) - sum(min(len(part), _MOST) for part in (wrong, own, same))
+    words = (
+        f"{count(len(wrong), 'setting')} {'differs' if len(wrong) == 1 else 'differ'} that should "
+        "be alike. What differs may be the reason for what this page shows."
+        if wrong
+        else "Both arms were asked alike: no setting differs that should be alike."
+    )
+    body = [paragraph(words)]
+    if wrong:
+        body.append(rows(wrong))
+    if own:
+        body.append(folded(f"{count(len(own), 'setting')} that differ by design", rows(own)))
+    if same:
+        body.append(folded(f"{count(len(same), 'setting')} that are the same", rows(same)))
+    if more > 0:
+        body.append(paragraph(f"{count(more, 'setting')} more are not shown.", "note"))
+    return section("How both arms were asked", body, "settings")
+
+
+def _value(value: str | None) -> str:
+    return "\u2013" if value is None else _short(value)
+
+
+def _short(value: str) -> str:
+    short = cut(plain(value), _LONGEST)
+    return f"{short.head}\u2026{short.tail}" if short.left_out else short.head
+
+
+def method_section(found: Findings) -> str:
+    """Return how each interval was made and what it covers."""
+    told = found.comparison
+    sure = f"{100 * told.confidence:g}\u00a0%"
+    rows: list[list[str | Cell]] = [
+        [name, Cell(how, "", "words"), Cell(covers, "", "words")] for name, how, covers in _METHODS
+    ]
+    alone = (
+        f"Tasks that hang together are drawn as one: {told.clusters:,} groups of "
+        f"{told.tasks:,} tasks."
+        if told.clusters != told.tasks
+        else f"Each of the {count(told.tasks, 'task')} stands for itself."
+    )
+    body = [
+        paragraph(
+            f"All intervals aim at {sure}: of many such intervals, so many hold the true value. "
+            "They are about a world of tasks like these, both models playing the same tasks. None "
+            "covers another training run of the same recipe, which may come out otherwise. "
+            f"{alone}"
+        ),
+        table(["number", "how the interval is made", "what it covers"], rows),
+    ]
+    return section("How sure, and how that was worked out", body, "method")
+
+
+_METHODS = (
+    (
+        "share solved (pass@k, bins, pass^k)",
+        "Wilson's interval for as many tasks as a yes-or-no question would need to be as sure",
+        "tasks and tries",
+    ),
+    (
+        "differences, A, S, Tax_A, Tax_S and their parts",
+        "delta method over tasks, both models paired by task",
+        "tasks and tries",
+    ),
+    (
+        "bands around curves",
+        "studentised sup-t: the whole curve at once, by random weights on the tasks",
+        "tasks and tries, all numbers of tries together",
+    ),
+    (
+        "where the curves cross",
+        "every number of tries that the band around the difference allows as the first crossing",
+        "tasks and tries",
+    ),
+    (
+        "single tasks",
+        "Fisher's exact test of each, then Benjamini and Hochberg's rule over all of them",
+        "tries of these very tasks",
+    ),
+    (
+        "which model is cheaper",
+        "tasks drawn again with replacement, the choice made anew each time",
+        "tasks and tries",
+    ),
+)
+
+
+def glossary_section(found: Findings) -> str:
+    """Return what the page's words mean, and where to read more."""
+    first, second = names(found)
+    terms = (
+        (
+            "Task, try",
+            "A task is solved or not at each try. A try (rollout) is one conversation, "
+            "played with chance; the same model may solve a task once and miss it the next time.",
+        ),
+        (
+            "pass@k",
+            "The chance that at least one of k tries at a task succeeds, averaged over the "
+            "tasks. pass@1 is the share of tries that succeed.",
+        ),
+        ("pass^k", "The chance that all of k tries at a task succeed."),
+        (
+            "A(K)",
+            "Failed tries that go by before the first success, if it comes within K tries; a "
+            "mean over tasks, in tries.",
+        ),
+        (
+            "S(K)",
+            "Scalability: A(K) / ((K \u2212 1) (1 \u2212 pass@1)), how much of the first "
+            "try's failures trying again mends. 0: nothing. Its largest value falls with K, from 1 "
+            "at K = 2 to about 0.3.",
+        ),
+        (
+            "Tax_A, Tax_S",
+            f"The Sharpening Tax: A and S {first} minus {second}. Above 0, there is "
+            "less to gain from more tries than there was.",
+        ),
+        ("k*", f"The least number of tries at which as many tasks are solved {first} as {second}."),
+        (
+            "Never, sometimes, always",
+            "What the tries at a task show: no success, some, nothing but successes.",
+        ),
+        (
+            "Coverage, earliness",
+            "The two parts of Tax_A: tasks that are no longer solved within K "
+            "tries, and tasks that are solved at another point on the way.",
+        ),
+        (
+            "Interval",
+            "The range that holds the true value as often as it says. A range of "
+            "differences that includes 0 leaves open who is better.",
+        ),
+    )
+    listed = "".join(
+        f"<div><dt>{text(term)}</dt><dd>{text(told)}</dd></div>" for term, told in terms
+    )
+    name, address = PAPER
+    link = (
+        "<p class='note'>The Sharpening Tax was described in "
+        f"<a href='{address}' rel='noreferrer'>{name}</a>. All numbers here come from the "
+        "unbiased estimates of pass@k of "
+        "<a href='https://arxiv.org/abs/2107.03374' rel='noreferrer'>arXiv 2107.03374</a> and "
+        "what follows from them.</p>"
+    )
+    return section("What the words mean", [f"<dl class='terms'>{listed}</dl>", link], "words")
