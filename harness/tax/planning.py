@@ -12,7 +12,7 @@ from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import Arm, Tasks, paired
 from agentenvs.harness.tax.clusters import Clusters
 from agentenvs.harness.tax.intervals import sharpening_tax_interval
-from agentenvs.harness.tax.mixture import Mixture, fit_mixture, scalability_noise
+from agentenvs.harness.tax.rates import Rates, fit_rates, scalability_noise
 from agentenvs.harness.tax.shares import quantile
 
 __all__ = ["SampleSize", "sample_size"]
@@ -69,7 +69,7 @@ def sample_size(
 
     The squared standard error is made of what tasks differ in, which falls with tasks alone, and
     of the noise of rollouts, which falls with both. The second part, at any number of rollouts,
-    comes from the success rates fitted by `fit_mixture`; the first is what it leaves.
+    comes from the success rates fitted by `fit_rates`; the first is what it leaves.
 
     Args:
         base: a pair (c, n) of (T,) arrays, or `Counts`.
@@ -134,14 +134,14 @@ class _Noise:
     """The part of the variance of S(K) that one arm's rollouts make."""
 
     def __init__(self, tasks: Tasks, s: float, k: int) -> None:
-        self._mixture: Mixture = fit_mixture(tasks)
+        self._fitted: Rates = fit_rates(tasks)
         self._tasks, self._s, self._k = tasks, s, k
         fails = float(((tasks.n - tasks.c) / tasks.n).mean())
         self._scale = 1 / (fails * fails * len(tasks.c))
 
     def at(self, n: int) -> float:
         """Return it with n rollouts of each task."""
-        return self._scale * scalability_noise(self._mixture, self._s, self._k, n)
+        return self._scale * scalability_noise(self._fitted, self._s, self._k, n)
 
     def now(self) -> float:
         """Return it with the rollouts that there are."""

@@ -1,0 +1,87 @@
+"""How success rates are spread over tasks, and how much rollouts scatter given that.
+
+What c successes in n rollouts would have been with other n cannot be read off c / n: a task with
+no success in 8 may have a rate of 0 or of 5 %. Here the rates of an arm's tasks are a mixture on a
+grid, fitted by likelihood without any shape being assumed (Kiefer and Wolfowitz 1956, by EM).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agentenvs.harness.tax._checks import Tasks
+from agentenvs.harness.tax.estimators import area
+
+__all__ = ["Rates", "fit_rates", "scalability_noise"]
+
+_Array = NDArray[np.float64]
+
+# Even on the arcsine scale, where a rate's error is the same everywhere.
+_GRID = 161
+_ROUNDS = 300
+# From here on the noise is taken as going with 1 / n.
+_LARGE_N = 2048
+
+
+class Rates(NamedTuple):
+    """Success rates and their shares of the tasks.
+
+    Attributes:
+        rates: (P,) from 0 to 1.
+        shares: (P,) summing to 1.
+    """
+
+    rates: _Array
+    shares: _Array
+
+
+def fit_rates(tasks: Tasks) -> Rates:
+    """Return the mixture of success rates that makes the counts likeliest."""
+    rates = np.sin(np.linspace(0, math.pi / 2, _GRID)) ** 2
+    # Rounding must not leave the ends a hair inside.
+    rates[0], rates[-1] = 0.0, 1.0
+    base = int(tasks.n.max()) + 1
+    kinds, times = np.unique(tasks.n * base + tasks.c, return_counts=True)
+    n, c = np.divmod(kinds, base)
+    chance = np.stack([_binomial(int(of), rates)[:, one] for of, one in zip(n, c, strict=True)])
+    weight = times / times.sum()
+    shares = np.full(_GRID, 1 / _GRID)
+    for _ in range(_ROUNDS):
+        shares = shares * ((weight / (chance @ shares)) @ chance)
+    return Rates(rates, shares / shares.sum())
+
+
+def scalability_noise(fitted: Rates, s: float, k: int, n: int) -> float:
+    """Return the mean variance over tasks that n rollouts leave in a task's part of S(k).
+
+    The part is a / (k - 1) - s q, as in `scalability_of` before the division by mean q.
+
+    Args:
+        fitted: the success rates.
+        s: S(k).
+        k: the budget, 2 <= k <= n.
+        n: rollouts of each task.
+    """
+    size = min(n, max(_LARGE_N, 2 * k))
+    counts = np.arange(size + 1)
+    part = area(counts, size, k) / (k - 1) - s * (size - counts) / size
+    chance = _binomial(size, fitted.rates)
+    mean = chance @ part
+    variance = np.maximum(chance @ part**2 - mean**2, 0)
+    return float(fitted.shares @ variance) * size / n
+
+
+def _binomial(n: int, rates: _Array) -> _Array:
+    """Return (P, n + 1) chances of 0, ..., n successes."""
+    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, n + 1)))))
+    counts = np.arange(n + 1)
+    inner = rates[1:-1, None]
+    out = np.zeros((len(rates), n + 1))
+    out[0, 0] = out[-1, -1] = 1.0
+    ways = logs[-1] - logs - logs[::-1]
+    out[1:-1] = np.exp(ways + counts * np.log(inner) + (n - counts) * np.log1p(-inner))
+    return out
