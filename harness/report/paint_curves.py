@@ -194,4 +194,4 @@ def _told(crossing: CrossoverSet, first: str) -> str:
     if not crossing.decides:
         return f"{where}; the data do not decide where the curves cross."
     span = _span(crossing)
-    return f"{where}; grey: where the crossing may be, {span}." if span else f"{where}."
+    return f"{where}; shaded: where the crossing may be, {span}." if span else f"{where}."

@@ -120,7 +120,10 @@ def tax_by_size(
         axes.set_ylabel(f"Tax$_S$({K})")
         legend_below(figure, keys, [drawn(group, 30) for group in groups])
 
-    told = f"Tax_S({K}) by the number of parameters; above 0, post-training cost. Bars are intervals over tasks and rollouts, not over trainings."
+    told = (
+        f"Tax_S({K}) by the number of parameters; above 0, post-training cost. Bars are intervals "
+        "over tasks and rollouts, not over trainings."
+    )
     return draw(name, title, told, paint)
 
 

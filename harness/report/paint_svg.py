@@ -12,7 +12,8 @@ from agentenvs.harness.report.paint_theme import TONES
 __all__ = ["plain", "themed"]
 
 _SVG = "{http://www.w3.org/2000/svg}"
-_HREF = "{http://www.w3.org/1999/xlink}href"
+_XLINK = "http://www.w3.org/1999/xlink"
+_HREF = f"{{{_XLINK}}}href"
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 _VARIABLE = re.compile(r"var\(--[a-z]+, (#[0-9a-f]{6})\)")
 _LONG = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
@@ -53,8 +54,10 @@ def themed(svg: str, name: str, title: str) -> str:
 
 def plain(svg: str, width: float, height: float) -> str:
     """Return a picture's SVG as a file: of its own size in inches, in its light colours."""
-    sized = f'<svg width="{width:g}in" height="{height:g}in" '
-    return _VARIABLE.sub(r"\1", svg).replace("<svg ", sized, 1) + "\n"
+    head = f'<svg xmlns:xlink="{_XLINK}" width="{width:g}in" height="{height:g}in" '
+    # Programs that know SVG 1.1 alone, as many for papers do, look for the older attribute.
+    older = _VARIABLE.sub(r"\1", svg).replace(' href="#', ' xlink:href="#')
+    return older.replace("<svg ", head, 1) + "\n"
 
 
 def _references(root: Element) -> Iterator[str]:
@@ -68,7 +71,7 @@ def _references(root: Element) -> Iterator[str]:
 def _clean(element: Element, name: str, used: set[str]) -> None:
     """Drop what is not drawn, and rename, recolour and shorten the rest."""
     element.tag = element.tag.removeprefix(_SVG)
-    attributes = {}
+    attributes, styles = {}, []
     for key, value in element.attrib.items():
         if key == "id":
             if value in used:
@@ -76,7 +79,10 @@ def _clean(element: Element, name: str, used: set[str]) -> None:
         elif key == _HREF:
             attributes["href"] = f"#{name}-{value.removeprefix('#')}"
         elif key == "style":
-            attributes["style"] = _COLOUR.sub(_variable, _renamed(value, name))
+            styles.append(_COLOUR.sub(_variable, _renamed(value, name)))
+        elif _COLOUR.fullmatch(value):
+            # Variables work in styles alone.
+            styles.append(f"{key}: {_COLOUR.sub(_variable, value)}")
         elif key in ("d", "x", "y", "width", "height", "points"):
             attributes[key] = _LONG.sub(_rounded, " ".join(value.split()))
         elif key == "transform":
@@ -86,7 +92,7 @@ def _clean(element: Element, name: str, used: set[str]) -> None:
             )
         else:
             attributes[key] = _renamed(value, name)
-    element.attrib = attributes
+    element.attrib = attributes | ({"style": "; ".join(styles)} if styles else {})
     element.text = element.tail = None
     kept = []
     for child in element:

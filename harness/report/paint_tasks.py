@@ -66,7 +66,9 @@ def histograms(base: Arm, post: Arm, labels: Labels) -> Picture:
         )
         bars = []
         for share, look, side in zip(shares, looks, (-1, 1), strict=True):
-            bars.append(axes.bar(places + 0.2 * side, share, width=0.4, **look))
+            # A bar without height would leave the line of its edge.
+            seen = share > 0
+            bars.append(axes.bar(places[seen] + 0.2 * side, share[seen], width=0.4, **look))
             for at in (0, -1):
                 axes.annotate(
                     percent(float(share[at])).replace("\u00a0", "\u2009"),

@@ -47,11 +47,20 @@ def tax_over_k(bands: TaxBands, labels: Labels, n: int) -> Picture:
                 max(n / 2, left),
                 right,
                 facecolor="none",
-                edgecolor=SOFT,
+                edgecolor=GRID,
                 hatch="////",
-                alpha=0.22,
                 linewidth=0,
                 zorder=0.5,
+            )
+            axes.text(
+                1,
+                1.03,
+                "K > n/2",
+                transform=axes.transAxes,
+                ha="right",
+                va="bottom",
+                fontsize=SMALL,
+                color=SOFT,
             )
         axes.axhline(0, color=INK, linewidth=0.9, zorder=2)
         lines = []
@@ -81,10 +90,10 @@ def tax_over_k(bands: TaxBands, labels: Labels, n: int) -> Picture:
     one, two = (shorten(label) for label in labels)
     known = finite(bands.tax_S.low).size > 0
     told = (
-        f"Black: Tax_S(K), by how much S of {two} (solid) falls short of S of {one} (dashed) with "
+        f"Thick: Tax_S(K), by how much S of {two} (solid) falls short of S of {one} (dashed) with "
         f"K tries. Above 0, more tries mend less of what {two} fails. "
         + (
-            f"The band holds the whole black curve with {100 * bands.confidence:g} % confidence."
+            f"The band holds the whole thick curve with {100 * bands.confidence:g} % confidence."
             if known
             else "There is no band: the tasks show no spread to judge it by."
         )
