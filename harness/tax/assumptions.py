@@ -8,8 +8,10 @@ task shows as mixed with chance s(p) = 1 - (1 - p)^m - p^m. The theorem wants p'
     rest          E[s(p') (p' - p)^2] = 0: a task that is still mixed has kept its chance,
     all the way   E[s(p') p' (1 - p')] = E[s(p') p (1 - p)]: none is less mixed without being done.
 
-All are means of polynomials in p and p', estimated without bias from counts, whatever n is. Half
-of none of them is judged by the rollouts that sorted the tasks.
+All are means of polynomials in p and p', estimated without bias from counts, whatever n is; no
+task is judged by the rollouts that sorted it. The last two stand whatever the selection was. The
+first leans on them: a task that goes from 0.8 to 0.99 looks sharpened, so that where they fail, a
+failed selection may be their shadow.
 """
 
 from __future__ import annotations
