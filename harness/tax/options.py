@@ -82,7 +82,7 @@ def option_at(
     else:
         coverage = _share(by_cluster(solved, codes), weight, z)
     price = demand.price[arm]
-    if demand.stop == "never":
+    if demand.stop == "never" or k == 1:
         cost = Estimate(price * k, 0.0, price * k, price * k)
     else:
         paid = by_cluster(price * side.missed[:, :k].sum(axis=1), codes)

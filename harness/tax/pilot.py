@@ -7,33 +7,32 @@ there are. What the pilot solved does not count as solved: it is paid for by ser
 afterwards, `uses` times each task.
 
 The per-task oracle has two bounds. Chosen and judged on the same rollouts it is too good, since
-the best of several estimates is the luckiest too. Chosen on one half of each task's rollouts and
-judged on the other it is what so large a pilot would give, a little less than the truth.
+the best of several estimates is the luckiest too. Chosen on one half of the rollouts and judged on
+the other it is what so large a pilot would give, a little less than the truth.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.tax._checks import Arm, Paired, paired, single_k
+from agentenvs.harness.tax._checks import Arm, paired, single_k
 from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
-from agentenvs.harness.tax.demand import Demand, Stop, check_demand, check_times
+from agentenvs.harness.tax.demand import Stop, check_demand, check_times
+from agentenvs.harness.tax.fixed import Fixed, Way, better
 from agentenvs.harness.tax.linear import critical_value, interval_of, mean_of
-from agentenvs.harness.tax.options import KINDS, failures
-from agentenvs.harness.tax.pilot_runs import oracle, run_pilots, same_rollouts
-from agentenvs.harness.tax.routing import in_order, pick, winners
-from agentenvs.harness.tax.serving import Served, Serving, served
+from agentenvs.harness.tax.options import KINDS
+from agentenvs.harness.tax.pilot_runs import run_pilots, same_rollouts
+from agentenvs.harness.tax.routing import in_order
+from agentenvs.harness.tax.serving import Served, mean_cost, served
 from agentenvs.harness.tax.shares import Estimate, quantile
 
 __all__ = ["PilotProtocol", "pilot_protocol"]
-
-_Floats = NDArray[np.float64]
-_Codes = NDArray[np.intp] | None
+# How many ways of halving the rollouts the oracle is averaged over.
+_HALVES = 10
 
 
 class PilotProtocol(NamedTuple):
@@ -48,18 +47,20 @@ class PilotProtocol(NamedTuple):
         by_pilot: one option for all tasks, chosen from the pilot.
         by_task: an option for each task, chosen from its result in the pilot and all others'.
         base_k, post_1, post_k: base alone, post asked once, and post alone, with the number of
-            tries that all rollouts call best; None where no number up to K will do.
-        best: the one of them that meets the demand best; None where none does.
-        oracle: an option for each task, chosen on half of the rollouts and judged on the other,
-            free of charge: a little less than what is possible.
+            tries (for post it may be 1) that all rollouts call best; None where no number up to K
+            will do.
+        both: some tries of both policies for every task, which needs no pilot either.
+        best: the one of these that meets the demand best; None where none does.
+        oracle: as `by_task`, from a pilot of half of the rollouts, free of charge: a little less
+            than what is possible, with tries up to the other half.
         same_rollouts: the same, chosen and judged on the same rollouts: more than what is possible.
         shares: of pilots that call base@k, post@1 and post@k best, in the order of `KINDS`.
         share_none: of pilots that see no way to meet the demand; the most coverage is taken then.
         agreement: the share of pilots that call the option best that the other rollouts call
             best. Equal to what chance gives where those do not decide: see `route`.
         gain: coverage of `by_task` minus that of `best`; NaN without.
-        matched: the cheapest single option with at least the coverage of `by_task`; None where
-            none gets as far in K tries.
+        matched: the cheapest way without a pilot, of one policy or both, to at least the coverage
+            of `by_task`; None where none gets as far in K tries.
         saving: the cost of `matched` minus that of `by_task`; infinite without `matched`.
         break_even: how often each task must be served until the pilot has paid for itself by that
             saving; infinite where nothing is saved. The ends come from those of `saving`.
@@ -84,6 +85,7 @@ class PilotProtocol(NamedTuple):
     base_k: Served | None
     post_1: Served
     post_k: Served | None
+    both: Served | None
     best: Served | None
     oracle: Served
     same_rollouts: Served
@@ -94,13 +96,47 @@ class PilotProtocol(NamedTuple):
     matched: Served | None
     saving: Estimate
     break_even: Estimate
-    pays: str
+    pays: Literal["yes", "no", "undecided"]
     splits: int
     tasks: int
     clusters: int
     confidence: float
     method: str = "split rollouts, delta"
     covers: tuple[str, ...] = ("tasks", "rollouts")
+
+    @property
+    def decides(self) -> bool:
+        """Whether so small a pilot finds the best option of the three, `confidence` of the time."""
+        return self.best is not None and self.agreement >= self.confidence
+
+    @property
+    def words(self) -> str:
+        """What the pilot is worth, in a few sentences."""
+        text = (
+            f"{self.pilot} rollouts of each task and policy cost {self.pilot_cost:g} a task. "
+            f"{self.agreement:.0%} of such pilots find the option that the other rollouts call "
+            f"best. An option for each task, chosen so, {_solves(self.by_task)}; "
+            f"one for all tasks {_solves(self.by_pilot)}."
+        )
+        if self.best is None:
+            text += f" Without a pilot nothing is known to meet the demand in {self.K} tries."
+        elif self.matched is None or self.matched.name == self.best.name:
+            text += f" Without a pilot, {self.best.name} {_solves(self.best)}."
+        else:
+            text += (
+                f" Without a pilot, {self.best.name} {_solves(self.best)}, "
+                f"and {self.matched.name} {_solves(self.matched)}."
+            )
+        if self.matched is None:
+            return f"{text} Nothing without a pilot is known to solve as many tasks."
+        if math.isinf(self.break_even.value):
+            return f"{text} The pilot saves nothing."
+        end = "" if math.isinf(self.break_even.high) else f" to {self.break_even.high:.3g}"
+        return (
+            f"{text} The pilot has paid for itself once each task is served "
+            f"{self.break_even.value:.3g} times "
+            f"({100 * self.confidence:g} % interval from {self.break_even.low:.3g}{end})."
+        )
 
     def total(self, served: Served) -> float:
         """Return the mean cost of serving a task once, with its part of the pilot if it had one."""
@@ -117,7 +153,7 @@ def pilot_protocol(
     budget: float | None = None,
     stop: Stop = "never",
     uses: float = 1.0,
-    splits: int = 100,
+    splits: int = 200,
     confidence: float = 0.95,
     seed: int = 0,
     clusters: Clusters | None = None,
@@ -168,29 +204,25 @@ def pilot_protocol(
     rng = np.random.default_rng(seed)
     most = smallest - first
     runs = run_pilots(arms, first, most, demand, splits, rng)
-    fixed = _Fixed.of(arms, most, demand)
-    offers = [pick(one.mean(axis=0)[None], demand, at) for at, one in enumerate(fixed.missed)]
-    ahead = int(winners(offers[0], offers[1], demand)[0][0])
-    ks = [int(offer.k[0]) for offer in offers]
-    best = None if ahead < 0 else (int(ahead > 0), ks[ahead > 0])
-    matched = fixed.cheapest(float(runs.by_task.coverage.mean()), demand)
+    half = smallest // 2
+    oracle = run_pilots(arms, half, smallest - half, demand, min(splits, _HALVES), rng).by_task
+    fixed = Fixed.of(arms, most)
+    offers = [fixed.arm(0, demand), fixed.arm(1, demand), fixed.both(demand)]
+    best = better(offers, demand)
+    given = runs.by_task
+    matched = fixed.cheapest(float(given.coverage.mean()), demand)
 
-    def shown(option: tuple[int, int] | None) -> Served | None:
-        if option is None:
-            return None
-        name = f"{('base', 'post')[option[0]]}@{option[1]}"
-        return served(name, fixed.serving(*option), confidence, codes)
-
-    def more(ours: _Floats, theirs: _Floats) -> Estimate:
-        critical = critical_value(confidence, cluster_count(codes, size))
-        return interval_of(mean_of(ours).minus(mean_of(theirs)), critical, codes)
+    def shown(way: Way | None) -> Served | None:
+        return None if way is None else served(*way, demand, confidence, codes)
 
     gain = Estimate(*[math.nan] * 4)
     if best is not None:
-        gain = more(runs.by_task.coverage, fixed.serving(*best).coverage)
+        difference = mean_of(given.coverage - best.serving.coverage)
+        critical = critical_value(confidence, cluster_count(codes, size))
+        gain = interval_of(difference, critical, codes)
     saving = Estimate(math.inf, math.nan, math.nan, math.nan)
     if matched is not None:
-        saving = more(fixed.serving(*matched).cost, runs.by_task.cost)
+        saving = mean_cost(matched.serving.cost - given.cost, demand, confidence, codes)
     cost = first * sum(demand.price)
     even = Estimate(
         _uses(cost, saving.value), math.nan, _uses(cost, saving.high), _uses(cost, saving.low)
@@ -205,14 +237,17 @@ def pilot_protocol(
         stop=demand.stop,
         K=most,
         pilot_cost=cost,
-        by_pilot=served("by pilot", runs.by_pilot, confidence, codes),
-        by_task=served("by task", runs.by_task, confidence, codes),
-        base_k=shown((0, ks[0]) if ks[0] else None),
-        post_1=served("post@1", fixed.serving(1, 1), confidence, codes),
-        post_k=shown((1, ks[1]) if ks[1] else None),
+        by_pilot=served("by pilot", runs.by_pilot, demand, confidence, codes),
+        by_task=served("by task", given, demand, confidence, codes),
+        base_k=shown(offers[0]),
+        post_1=served(*fixed.single(1, 1, demand), demand, confidence, codes),
+        post_k=shown(offers[1]),
+        both=shown(offers[2]),
         best=shown(best),
-        oracle=served("oracle", oracle(arms, most, demand, rng), confidence, codes),
-        same_rollouts=served("same rollouts", same_rollouts(arms, most, demand), confidence, codes),
+        oracle=served("oracle", oracle, demand, confidence, codes),
+        same_rollouts=served(
+            "same rollouts", same_rollouts(arms, most, demand), demand, confidence, codes
+        ),
         shares=(shares[0], shares[1], shares[2]),
         share_none=float(np.mean(runs.picks < 0)),
         agreement=float(np.mean(runs.picks == runs.truths)),
@@ -228,28 +263,8 @@ def pilot_protocol(
     )
 
 
-class _Fixed(NamedTuple):
-    """One option for all tasks: chances (T, K + 1) of failure and cost, of base and of post."""
-
-    missed: tuple[_Floats, _Floats]
-    costs: tuple[_Floats, _Floats]
-
-    @classmethod
-    def of(cls, arms: Paired, most: int, demand: Demand) -> _Fixed:
-        base, post = (failures(arm, most) for arm in arms)
-        return cls((base, post), (demand.costs(base[:, :-1], 0), demand.costs(post[:, :-1], 1)))
-
-    def serving(self, arm: int, k: int) -> Serving:
-        missed, cost = self.missed[arm][:, k], self.costs[arm][:, k - 1]
-        return Serving(1 - missed, cost, np.full(len(cost), 1.0 - arm))
-
-    def cheapest(self, coverage: float, demand: Demand) -> tuple[int, int] | None:
-        """Return the arm and the tries that reach a coverage at the least cost, if any do."""
-        aim = demand._replace(target=coverage, budget=None)
-        offers = [pick(one.mean(axis=0)[None], aim, at) for at, one in enumerate(self.missed)]
-        ahead = int(winners(offers[0], offers[1], aim)[0][0])
-        arm = int(ahead > 0)
-        return None if ahead < 0 else (arm, int(offers[arm].k[0]))
+def _solves(one: Served) -> str:
+    return f"solves {one.coverage.value:.1%} for {one.cost.value:.3g} a task"
 
 
 def _uses(cost: float, saving: float) -> float:

@@ -21,8 +21,8 @@ __all__ = ["Guess", "allocate", "guess"]
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 
-# Rates between 0 and 1, closer together near the ends, as their errors are.
-_GRID = 13
+# Rates between 0 and 1 for a pilot of up to 8, and of many more.
+_FEW, _MANY = 13, 21
 _STEPS = 60
 _HALVINGS = 30
 
@@ -53,14 +53,16 @@ def guess(
         most: the largest number of tries for `overall`.
         stop: which tries are paid.
     """
-    rate = np.sin(np.linspace(0, np.pi / 2, _GRID)) ** 2
+    grid = min(max(_FEW, round(4 * pilot**0.5) + 1), _MANY)
+    # Closer together near the ends, as the errors of rates are smaller there.
+    rate = np.sin(np.linspace(0, np.pi / 2, grid)) ** 2
     rate[-1] = 1.0
     like = [rate ** hits[:, None] * (1 - rate) ** (pilot - hits[:, None]) for hits in results.T]
     both = (like[0][:, :, None] * like[1][:, None, :]).reshape(len(results), -1)
     weight = np.full((len(shares), both.shape[1]), 1 / both.shape[1])
     for _ in range(_STEPS):
         weight *= (shares / (weight @ both.T)) @ both
-    spread = weight.reshape(-1, _GRID, _GRID)
+    spread = weight.reshape(-1, grid, grid)
     fail_all = (1 - rate)[:, None] ** np.arange(most + 1)
     fail_some = fail_all[:, tries]
     paid = np.cumsum(fail_all, axis=1)[:, tries - 1]

@@ -18,15 +18,13 @@ from agentenvs.harness.tax.pilot_rule import allocate, guess
 from agentenvs.harness.tax.routing import pick, winners
 from agentenvs.harness.tax.serving import Judge, Serving
 
-__all__ = ["PilotRuns", "oracle", "run_pilots", "same_rollouts"]
+__all__ = ["PilotRuns", "run_pilots", "same_rollouts", "some_tries"]
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 
 # Numbers of tries that a single task may be given: all up to here, and some beyond.
 _DENSE, _SPARSE = 12, 12
-# How many ways of halving the rollouts the oracle is averaged over.
-_HALVES = 20
 # How many numbers a block of splits holds at a time.
 _BLOCK = 2**21
 
@@ -63,8 +61,11 @@ def run_pilots(
     judges = tuple(Judge.of(arm.n - pilot, most, demand, at) for at, arm in enumerate(arms))
     tries = some_tries(most, demand)
     size = len(arms.base.c)
-    ways = min((pilot + 1) ** 2, size)
-    step = max(1, _BLOCK // max(size, 2 * ways * len(tries), len(judges[0].missed)))
+    ways = (pilot + 1) ** 2
+    step = max(1, _BLOCK // max(size, 2 * ways * len(tries), *(len(one.missed) for one in judges)))
+    if ways > size:
+        # Together, splits would have more results than each has tasks.
+        step = 1
     parts = []
     for start in range(0, splits, step):
         rows = min(step, splits - start)
@@ -137,57 +138,19 @@ def _decide(
     return PilotRuns(by_pilot, by_task, picks, winners(truth[0], truth[1], demand)[0])
 
 
-def oracle(arms: Paired, most: int, demand: Demand, rng: np.random.Generator) -> Serving:
-    """Return an option for each task chosen on half of its rollouts and judged on the others."""
-    halves = [arm.n // 2 for arm in arms]
-    most = min(most, *(int(half.min()) for half in halves))
-    tries = some_tries(most, demand)
-    size = len(arms.base.c)
-    seen = [
-        rng.hypergeometric(arm.c, arm.n - arm.c, half, (_HALVES, size))
-        for arm, half in zip(arms, halves, strict=True)
-    ]
-    choosers = [Judge.of(half, most, demand, at) for at, half in enumerate(halves)]
-    judges = tuple(
-        Judge.of(arm.n - half, most, demand, at)
-        for at, (arm, half) in enumerate(zip(arms, halves, strict=True))
-    )
-    left = [arm.c - hits for arm, hits in zip(arms, seen, strict=True)]
-    return _best(choosers, seen, judges, left, tries, demand)
-
-
 def same_rollouts(arms: Paired, most: int, demand: Demand) -> Serving:
     """Return an option for each task chosen on all rollouts and judged on the same: too good."""
+    tries = some_tries(most, demand)
     judges = tuple(Judge.of(arm.n, most, demand, at) for at, arm in enumerate(arms))
-    hits = [arm.c[None] for arm in arms]
-    return _best(list(judges), hits, judges, hits, some_tries(most, demand), demand)
-
-
-def _best(
-    choosers: list[Judge],
-    seen: list[_Ints],
-    judges: tuple[Judge, ...],
-    left: list[_Ints],
-    tries: _Ints,
-    demand: Demand,
-) -> Serving:
-    """Return what the best options by some rollouts come to by others."""
-    parts = []
-    for row in range(len(seen[0])):
-        missed = [
-            judge.missed[(judge.start + hits[row])][:, tries]
-            for judge, hits in zip(choosers, seen, strict=True)
-        ]
-        cost = [
-            judge.cost[(judge.start + hits[row])][:, tries]
-            for judge, hits in zip(choosers, seen, strict=True)
-        ]
-        shares = np.full((1, seen[0].shape[1]), 1 / seen[0].shape[1])
-        coverage = 1 - np.concatenate(missed, axis=1)[None]
-        chosen = allocate(coverage, np.concatenate(cost, axis=1)[None], shares, demand)
-        arm, k = chosen // len(tries), tries[chosen % len(tries)]
-        parts.append(_judged([hits[row][None] for hits in left], judges, arm, k))
-    return Serving(*(np.mean(values, axis=0) for values in zip(*parts, strict=True)))
+    rows = [judge.start + arm.c for judge, arm in zip(judges, arms, strict=True)]
+    missed, cost = (
+        np.concatenate([table[row][:, tries] for table, row in zip(tables, rows, strict=True)], 1)
+        for tables in ([judge.missed for judge in judges], [judge.cost for judge in judges])
+    )
+    shares = np.full((1, len(missed)), 1 / len(missed))
+    chosen = allocate(1 - missed[None], cost[None], shares, demand)
+    arm, k = chosen // len(tries), tries[chosen % len(tries)]
+    return _judged([arm_.c[None] for arm_ in arms], judges, arm, k)
 
 
 def _judged(left: list[_Ints], judges: tuple[Judge, ...], arm: _Ints, k: _Ints) -> Serving:

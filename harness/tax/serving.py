@@ -13,7 +13,7 @@ from agentenvs.harness.tax.linear import critical_value, interval_of, mean_of
 from agentenvs.harness.tax.options import failures
 from agentenvs.harness.tax.shares import Estimate, quantile, share_interval
 
-__all__ = ["Judge", "Served", "Serving", "served"]
+__all__ = ["Judge", "Served", "Serving", "mean_cost", "served"]
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
@@ -23,10 +23,11 @@ class Served(NamedTuple):
     """What serving all tasks once in some way gives and costs, without any pilot.
 
     Attributes:
-        name: "base@28", say, "by pilot", "by task", "oracle" or "same rollouts".
+        name: "base@28" or "post@1+base@3", say, "by pilot", "by task", "oracle" or "same
+            rollouts".
         coverage: the share of tasks that at least one try solves.
         cost: the mean cost of a task.
-        base_share: the share of tasks that are given to base.
+        base_share: the share of tasks that are given to base; of a mixture, the share of tries.
     """
 
     name: str
@@ -76,12 +77,33 @@ class Judge(NamedTuple):
         return means
 
 
-def served(name: str, given: Serving, confidence: float, codes: NDArray[np.intp] | None) -> Served:
+def served(
+    name: str,
+    given: Serving,
+    demand: Demand,
+    confidence: float,
+    codes: NDArray[np.intp] | None,
+) -> Served:
     """Return the means of what tasks are given, with intervals over tasks or their clusters."""
-    size = len(given.cost) if codes is None else int(codes.max()) + 1
     return Served(
         name,
         share_interval(given.coverage, quantile(confidence), codes),
-        interval_of(mean_of(given.cost), critical_value(confidence, size), codes, low=0.0),
+        mean_cost(given.cost, demand, confidence, codes),
         float(np.mean(given.base)),
     )
+
+
+def mean_cost(
+    costs: _Floats, demand: Demand, confidence: float, codes: NDArray[np.intp] | None
+) -> Estimate:
+    """Return a mean cost, or a mean difference of costs, with its interval.
+
+    Tasks that all cost the same do so always where all tries are paid, and where there is but one
+    try, or no difference. Where verdicts happened to set the same cost there is no interval (NaN).
+    """
+    linear = mean_of(costs)
+    certain = demand.stop == "never" or linear.value in (0.0, *demand.price)
+    if certain and float(np.ptp(costs)) < 1e-13:
+        return Estimate(linear.value, 0.0, linear.value, linear.value)
+    units = len(costs) if codes is None else int(codes.max()) + 1
+    return interval_of(linear, critical_value(confidence, units), codes)
