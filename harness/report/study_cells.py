@@ -219,7 +219,7 @@ def _measured(
         taxes=tuple(sharpening_tax_interval(base, post, k, confidence, groups) for k in ks),
         crossing=crossover_set(base, post, smallest, confidence, groups),
         consistency=(
-            consistency_gap(base, post, CONSISTENCY_K, confidence)
+            consistency_gap(base, post, CONSISTENCY_K, confidence, groups)
             if smallest >= CONSISTENCY_K
             else None
         ),

@@ -9,7 +9,9 @@ from agentenvs.harness.report.study_stats import Line
 from agentenvs.harness.report.study_words import warnings
 from agentenvs.harness.tax.crossing_set import CrossoverSet
 from agentenvs.harness.tax.intervals import TaxInterval
+from agentenvs.harness.tax.options import KINDS, Option
 from agentenvs.harness.tax.prediction import SplitHalf
+from agentenvs.harness.tax.routing import Routing
 from agentenvs.harness.tax.shares import Estimate
 
 if TYPE_CHECKING:
@@ -90,6 +92,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
         ),
         "rows": [_row(one, first, second) for one in cell.taxes],
         "crossover": _crossing(cell.crossing),
+        "choice": None if cell.choice is None else _choice(cell.choice),
         "warnings": list(cell.warnings),
     }
 
@@ -118,6 +121,27 @@ def _crossing(found: CrossoverSet) -> dict[str, Any]:
         "K": found.K,
         "same": found.same,
         "decides": found.decides,
+        "method": found.method,
+        "covers": list(found.covers),
+    }
+
+
+def _choice(found: Routing) -> dict[str, Any]:
+    def option(one: Option | None) -> dict[str, Any] | None:
+        if one is None:
+            return None
+        return {**one._asdict(), "coverage": _estimate(one.coverage), "cost": _estimate(one.cost)}
+
+    return {
+        "price": list(found.price),
+        "target": found.target,
+        "budget": found.budget,
+        "best": option(found.best),
+        "runner_up": option(found.runner_up),
+        "saving": _estimate(found.saving),
+        "shares": dict(zip(KINDS, found.shares, strict=True)),
+        "share_none": found.share_none,
+        "decided": found.decided,
         "method": found.method,
         "covers": list(found.covers),
     }

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["page"]
 
 _LISTED = 12
+# Tables of so many columns stand side by side; of more blocks than these all but the first fold.
+_NARROW, _FOLDED = 5, 3
 
 
 def page(found: StudyReport, pictures: Sequence[Picture]) -> str:
@@ -55,7 +57,7 @@ def page(found: StudyReport, pictures: Sequence[Picture]) -> str:
 def _body(found: StudyReport, pictures: Sequence[Picture]) -> list[str]:
     def figures(start: str) -> str:
         drawn = [_figure(one) for one in pictures if one.name.startswith(start)]
-        return f"<div class='pair'>{''.join(drawn)}</div>" if drawn else ""
+        return f"<div class='pair'>{''.join(drawn)}</div>" if len(drawn) > 1 else "".join(drawn)
 
     signs = sign_table(found.signs, words.shared(found))
     relations = relation_table(found.relations, found.ks)
@@ -72,7 +74,7 @@ def _body(found: StudyReport, pictures: Sequence[Picture]) -> list[str]:
         ),
         section(
             "Whether a few rollouts foretell the tax",
-            [_list(words.predictor(found)), figures("prediction")],
+            [f"<div class='pair'>{_list(words.predictor(found))}{figures('prediction')}</div>"],
             "prediction",
         ),
         _published(found),
@@ -90,7 +92,7 @@ def _top(found: StudyReport, figures: str) -> str:
     scripted = paragraph(SCRIPTED_MARK, "scripted") if found.scripted else ""
     return (
         f"<section class='top' id='answer'>{scripted}<h2>{text(words.headline(found))}</h2>"
-        f"{_list(words.findings(found))}{figures}</section>"
+        f"{paragraph(words.MEANING, 'ranges')}{_list(words.findings(found))}{figures}</section>"
     )
 
 
@@ -109,7 +111,7 @@ def _warnings(found: StudyReport) -> str:
 
 def _published(found: StudyReport) -> str:
     """Set the paper's figures of the same cells beside the study's."""
-    rows = []
+    rows: list[tuple[str | Entry, ...]] = []
     for one in found.published.cells:
         for k, value in one.tax_S.items():
             tax = one.cell.tax(k).tax_S
@@ -193,11 +195,18 @@ def _glossary() -> str:
 
 
 def _table(one: Table) -> str:
-    parts = []
-    for name, rows in one.blocks:
-        heading = f"<h3>{text(name)}</h3>" if name else ""
-        parts.append(heading + grid(one.columns, rows))
-    return "".join(parts) + paragraph(one.note, "note")
+    """Return a table's blocks one below the other, narrow ones side by side."""
+    parts = [
+        f"<div>{f'<h3>{text(name)}</h3>' if name else ''}{grid(one.columns, rows)}</div>"
+        for name, rows in one.blocks
+    ]
+    shown = "".join(parts)
+    if len(parts) > 1 and len(one.columns) <= _NARROW:
+        shown = f"<div class='pair'>{shown}</div>"
+    elif len(parts) > _FOLDED:
+        rest = folded(f"The same for each of {len(parts) - 1}", "".join(parts[1:]))
+        shown = parts[0] + rest
+    return shown + paragraph(one.note, "note")
 
 
 def _list(lines: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentenvs.harness.report.study_cells import CONSISTENCY_K, Cell
@@ -57,19 +58,18 @@ def _sizes(found: StudyReport) -> list[Picture]:
     drawn = []
     for number, benchmark in enumerate(dict.fromkeys(line.benchmark for line in found.lines)):
         mine = [line for line in found.lines if line.benchmark == benchmark]
-        groups: dict[str, list[list[tuple[float, Estimate]]]] = {}
+        groups: dict[str, list[tuple[float, Estimate]]] = {}
         for line in mine:
             parts = [line.family or "no family told"] if len(mine) <= _LINES else []
             parts += [line.arm] if len(arms) > 1 else []
-            strand = [
+            points = [
                 (size, tax)
                 for size, tax in zip(line.sizes, line.taxes[at], strict=True)
                 if not math.isnan(tax.value)
             ]
-            if strand:
-                groups.setdefault(", ".join(parts) or "all", []).append(strand)
-        sizes = {size for group in groups.values() for strand in group for size, _ in strand}
-        if len(sizes) > 1:
+            if points:
+                groups.setdefault(", ".join(parts) or "all", []).extend(points)
+        if len({size for points in groups.values() for size, _ in points}) > 1:
             drawn.append(
                 figures.tax_by_size(
                     groups,
@@ -159,18 +159,21 @@ def _foretold(found: StudyReport) -> list[Picture]:
     told = {name: pairs for name, pairs in points.items() if pairs}
     if not told:
         return []
-    return [
-        figures.scatter(
-            told,
-            (
-                f"Tax_S({made.early_K}), {made.early_rollouts} rollouts, half of the tasks",
-                f"Tax_S({made.late_K}), other half",
-            ),
-            None,
-            "prediction",
-            "Foretold by a few rollouts, mean over splits",
-        )
-    ]
+    drawn = figures.scatter(
+        told,
+        (
+            f"Tax_S({made.early_K}), {made.early_rollouts} rollouts, half of the tasks",
+            f"Tax_S({made.late_K}), other half",
+        ),
+        None,
+        "prediction",
+        "Foretold by a few rollouts",
+    )
+    caption = (
+        "Each mark is a comparison: its early tax, from a few rollouts, and the one to foretell, "
+        "both as means over splits, which scatter less than a single split does."
+    )
+    return [replace(drawn, caption=caption)]
 
 
 def _groups(cells: Sequence[Cell]) -> dict[str, list[Cell]]:

@@ -203,9 +203,9 @@ def relation_table(
         columns=("cells", *(f"Tax_S({k})" for k in ks)),
         blocks=tuple(blocks),
         note=(
-            "Spearman's rank correlation over cells, from -1 to 1, with its interval, which takes "
-            "cells as independent: where they share tasks or a base it is too narrow. Over all "
-            "cells, differences between benchmarks and arms count too. In brackets: how many "
+            "Spearman's rank correlation over cells, from \u22121 to 1, with its interval, which "
+            "takes cells as independent: where they share tasks or a base it is too narrow. Over "
+            "all cells, differences between benchmarks and arms count too. In brackets: how many "
             f"cells. {STAR}: the interval leaves out 0."
         ),
     )

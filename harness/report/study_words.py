@@ -14,7 +14,13 @@ from agentenvs.harness.report.study_stats import Signs
 if TYPE_CHECKING:
     from agentenvs.harness.report.study import StudyReport
 
-__all__ = ["caveats", "findings", "headline", "lead", "predictor", "shared", "warnings"]
+__all__ = ["MEANING", "caveats", "findings", "headline", "lead", "predictor", "shared", "warnings"]
+
+#: what the tax is, for readers who never heard of it
+MEANING = (
+    "The Sharpening Tax is how much of the first try's failure trying again mends before training, "
+    "minus the same after it: above 0, more tries buy less than they did."
+)
 
 
 def lead(found: StudyReport) -> str:
@@ -162,6 +168,8 @@ def _signs(found: StudyReport, k: int) -> str:
 def _below(one: Signs) -> str:
     if not one.below:
         return ""
+    if not one.sure_below:
+        return f" It is below 0 in {one.below}, surely in none."
     return f" It is below 0 in {one.below}, surely in {one.sure_below}; {one.found_below} stay."
 
 
