@@ -123,9 +123,9 @@ def tries_axis(axes: Any, top: int, name: str = "k, tries for each task", low: i
         low: the smallest number.
     """
     axes.set_xscale("log", base=2)
-    powers = [2**at for at in range(top.bit_length()) if low <= 2**at <= top]
+    powers = [2**at for at in range(top.bit_length()) if 2**at >= low] or [low]
     step = math.ceil(len(powers) / 9)
-    ticks = powers[(len(powers) - 1) % step :: step] or [low]
+    ticks = powers[(len(powers) - 1) % step :: step]
     # The end of the data is named where no power of two stands close to it.
     if top > 1.5 * ticks[-1]:
         ticks.append(top)
