@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.harness.tax._checks import Arm, Paired, Tasks, paired
-from agentenvs.harness.tax.clusters import Clusters, by_cluster, cluster_codes, cluster_count
+from agentenvs.harness.tax.clusters import (
+    Clusters,
+    by_cluster,
+    cluster_codes,
+    cluster_count,
+    effective_count,
+)
 from agentenvs.harness.tax.curves import areas, budgets, misses
 from agentenvs.harness.tax.simultaneous import (
     Band,
@@ -195,7 +201,8 @@ def _ratio_errors(
     middle = (values.sum(axis=0) + usual * (low + high) / 2) / (total + usual)
     pulls = by_cluster((values - middle * weights[:, None]).T, codes).T
     halves = math.sqrt(0.5) * usual * np.stack((low - middle, high - middle))
-    return Errors(middle, pulls / (total + usual), halves / (total + usual))
+    groups = effective_count(codes, len(weights))
+    return Errors(middle, pulls / (total + usual), halves / (total + usual), groups)
 
 
 class _Scalability(NamedTuple):
@@ -211,7 +218,7 @@ def _scalability(tasks: Tasks, area: _Array, codes: _Codes) -> _Scalability:
     fails = (tasks.n - tasks.c) / tasks.n
     if not fails.any():
         nan = np.full(area.shape, math.nan)
-        errors = Errors(nan[0], by_cluster(nan.T, codes).T, nan[:1])
+        errors = Errors(nan[0], by_cluster(nan.T, codes).T, nan[:1], math.nan)
         return _Scalability(nan[0], nan, errors, np.zeros(len(nan[0]), dtype=bool))
     value = area.sum(axis=0) / fails.sum()
     pull = area - value * fails[:, None]
@@ -234,7 +241,7 @@ def _known(
     band = open_band(value)
     if not known.any():
         return band, math.nan
-    part, critical = bounded_band(value[known], Errors(*(x[..., known] for x in errors)), span, sup)
+    part, critical = bounded_band(value[known], errors.at(known), span, sup)
     band.low[known], band.high[known] = part.low, part.high
     return band, critical
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax.shares import Estimate
+from agentenvs.harness.tax.student import student_tail
 
 __all__ = ["Dependence", "Discoveries", "discoveries", "p_value"]
 
@@ -40,16 +41,28 @@ class Discoveries(NamedTuple):
         return int(self.rejected.sum())
 
 
-def p_value(estimate: Estimate) -> float:
+def p_value(estimate: Estimate, groups: float | None = None) -> float:
     """Return the two-sided p-value against 0, from an estimate and its standard error.
 
-    It agrees with the normal interval: below 0.05 where the 95 % interval leaves 0 out. NaN where
-    the standard error is unknown or the measure undefined.
+    NaN where the standard error is unknown or the measure undefined.
+
+    Args:
+        estimate: one of the measures, with `se`.
+        groups: tasks, or clusters of tasks, that the error was estimated from; then the value
+            is Student's, as the intervals of `sharpening_tax_interval` are, and lies below 0.05
+            where the 95 % interval leaves 0 out. By default as if there were very many.
+
+    Raises:
+        BadArgument: `groups` below 2.
     """
     value, se = estimate.value, estimate.se
+    if groups is not None and not (isinstance(groups, float | int) and groups >= 2):
+        raise BadArgument(f"Expected `groups` of at least 2, got {groups!r}.")
     if not math.isfinite(value) or not se > 0:
         return math.nan
-    return math.erfc(abs(value) / se / math.sqrt(2))
+    if groups is None or groups == math.inf:
+        return math.erfc(abs(value) / se / math.sqrt(2))
+    return student_tail(value / se, groups - 1)
 
 
 def discoveries(

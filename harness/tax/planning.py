@@ -10,10 +10,10 @@ import numpy as np
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import Arm, Tasks, paired
-from agentenvs.harness.tax.clusters import Clusters
+from agentenvs.harness.tax.clusters import Clusters, cluster_codes, effective_count
 from agentenvs.harness.tax.intervals import sharpening_tax_interval
+from agentenvs.harness.tax.linear import critical_value
 from agentenvs.harness.tax.rates import Rates, fit_rates, scalability_noise
-from agentenvs.harness.tax.shares import quantile
 
 __all__ = ["SampleSize", "sample_size"]
 
@@ -93,7 +93,8 @@ def sample_size(
         raise BadArgument(f"Expected `half_width` above 0, got {half_width!r}.")
     arms = paired(base, post)
     found = sharpening_tax_interval(base, post, K, confidence, clusters)
-    k, z, size = found.K, quantile(confidence), found.tasks
+    k, size = found.K, found.tasks
+    groups = effective_count(cluster_codes(clusters, base, size), size)
     rollouts = int(min(arms.base.n.min(), arms.post.n.min()))
     value, se = found.tax_S.value, found.tax_S.se
     aim = abs(value) if half_width is None else float(half_width)
@@ -109,24 +110,31 @@ def sample_size(
     noise = min(sum(of.now() for of in noises), total)
     lasting = total - noise
 
-    def half(n: int) -> float:
-        return z * math.sqrt(lasting + sum(of.at(n) for of in noises))
+    reach = critical_value(confidence, groups)
 
-    now = z * se
+    def with_rollouts(n: int) -> float:
+        return reach * math.sqrt(lasting + sum(of.at(n) for of in noises))
+
+    def with_tasks(count: int) -> float:
+        return critical_value(confidence, groups * count / size) * se * math.sqrt(size / count)
+
+    now, floor = reach * se, reach * math.sqrt(lasting)
+    # From two groups on a spread can be estimated.
+    fewest = math.ceil(2 * size / groups)
     return SampleSize(
         K=k,
         confidence=confidence,
         tax_S=value,
         now=now,
         half_width=aim,
-        enough=now <= aim,
+        enough=now <= aim * (1 + 1e-9),
         tasks=size,
         rollouts=rollouts,
-        tasks_needed=max(math.ceil(size * (now / aim) ** 2 - 1e-9), 2) if aim > 0 else None,
-        rollouts_needed=_least_rollouts(half, k, aim) if z * math.sqrt(lasting) < aim else None,
+        tasks_needed=_least(with_tasks, fewest, aim) if aim > 0 else None,
+        rollouts_needed=_least(with_rollouts, k, aim) if floor < aim else None,
         from_rollouts=noise / total,
-        floor=z * math.sqrt(lasting),
-        at_2K=half(2 * k),
+        floor=floor,
+        at_2K=with_rollouts(2 * k),
     )
 
 
@@ -150,14 +158,16 @@ class _Noise:
         return float(np.dot(parts, times)) / len(self._tasks.c)
 
 
-def _least_rollouts(half: Callable[[int], float], k: int, aim: float) -> int | None:
-    """Return the least n from k with `half(n)` <= `aim`; None beyond ten million."""
-    low, high = k - 1, k
-    while half(high) > aim:
+def _least(half: Callable[[int], float], start: int, aim: float) -> int | None:
+    """Return the least number from `start` with `half` of it <= `aim`; None beyond ten million."""
+    # The present size must be found enough for the present width, whatever rounding does.
+    bound = aim * (1 + 1e-9)
+    low, high = start - 1, start
+    while half(high) > bound:
         low, high = high, 2 * high
         if low > _MOST:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if half(middle) <= aim else (middle, high)
+        low, high = (low, middle) if half(middle) <= bound else (middle, high)
     return high

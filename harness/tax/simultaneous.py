@@ -50,16 +50,23 @@ class Errors(NamedTuple):
         pulls: (G, M) what each task, or cluster of tasks, adds to the error of all of them; the
             errors are the sums.
         halves: (H, M) the same of the half tasks.
+        groups: how many tasks, or clusters of one size, tell the spread as surely.
     """
 
     middle: _Array
     pulls: _Array
     halves: _Array
+    groups: float
 
     def minus(self, other: Errors) -> Errors:
         """Return the errors of differences of estimates over the same tasks."""
         halves = np.concatenate((self.halves, other.halves))
-        return Errors(self.middle - other.middle, self.pulls - other.pulls, halves)
+        return Errors(self.middle - other.middle, self.pulls - other.pulls, halves, self.groups)
+
+    def at(self, where: NDArray[np.bool_]) -> Errors:
+        """Return the errors of some of the estimates."""
+        middle, pulls, halves = (x[..., where] for x in self[:3])
+        return Errors(middle, pulls, halves, self.groups)
 
 
 class Sup(NamedTuple):
@@ -96,7 +103,7 @@ def bounded_band(
     low, high = span
     groups = len(errors.pulls)
     units = np.concatenate((errors.pulls, errors.halves))
-    critical = sup_t(units, max(groups - 1, 1), sup)
+    critical = sup_t(units, max(errors.groups - 1, 1), sup)
     variance = np.einsum("um,um->m", units, units) * (groups + 1) / max(groups - 1, 1)
     # As many tries as a yes-or-no question would need to be as sure.
     like = (errors.middle - low) * (high - errors.middle) / variance
@@ -116,7 +123,7 @@ def open_band(value: _Array) -> Band:
     return Band(value, np.full(len(value), math.nan), np.full(len(value), math.nan))
 
 
-def sup_t(pulls: _Array, freedom: int, sup: Sup) -> float:
+def sup_t(pulls: _Array, freedom: float, sup: Sup) -> float:
     """Return the factor c such that all estimates lie within c standard errors.
 
     The limit of multiplier draws: errors are normal with the correlation that the pulls show, so

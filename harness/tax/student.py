@@ -1,4 +1,4 @@
-"""Quantiles of Student's t, whole degrees of freedom or not, without SciPy."""
+"""Quantiles and tails of Student's t, whole degrees of freedom or not, without SciPy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from agentenvs.errors import BadArgument
 
-__all__ = ["student_quantile"]
+__all__ = ["student_quantile", "student_tail"]
 
 _NODES = 80
 
@@ -47,6 +47,32 @@ def student_quantile(confidence: float, freedom: float) -> float:
         if abs(step) < 1e-12 * t:
             break
     return t
+
+
+def student_tail(t: float, freedom: float) -> float:
+    """Return how much of Student's distribution lies beyond -t and t.
+
+    With x = sqrt(freedom) cot v it is the integral of sin(v) ** (freedom - 1) from 0, which is
+    taken from the end where the most of it lies.
+
+    Args:
+        t: any number; the sign does not matter.
+        freedom: degrees of freedom, at least 1, fractions too.
+
+    Raises:
+        BadArgument: `freedom` out of range.
+    """
+    if not 1 <= freedom < math.inf:
+        raise BadArgument(f"Expected degrees of freedom of at least 1, got {freedom!r}.")
+    nodes, weights = _legendre()
+    log_beta = math.lgamma(freedom / 2) + math.lgamma(0.5) - math.lgamma((freedom + 1) / 2)
+    top = math.atan2(math.sqrt(freedom), abs(t))
+    # Where the integrand has fallen by e ** -40: along its slope, or as a bell.
+    slope = (freedom - 1) / math.tan(top)
+    width = min(top, 40 / max(slope, 1e-9), 9 / math.sqrt(max(freedom - 1, 1e-9)))
+    at = top - width * nodes
+    part = width * float(weights @ np.sin(at) ** (freedom - 1))
+    return min(2 * part / math.exp(log_beta), 1.0)
 
 
 @cache

@@ -164,6 +164,16 @@ def test_repeated_tasks_in_clusters_are_worth_one_task() -> None:
         assert getattr(together, name).high == pytest.approx(getattr(alone, name).high)
 
 
+def test_a_few_large_clusters_are_worth_less_than_their_number() -> None:
+    base, post = draw(8, 60, 16)
+    labels = [0] * 30 + [1] * 10 + list(range(2, 22))
+    uneven = curve_bands(base, post, clusters=labels)
+    even = curve_bands(base, post, clusters=[i // 3 for i in range(60)])
+    assert uneven.clusters == 22
+    assert even.clusters == 20
+    assert uneven.critical[2] > 1.5 * even.critical[2]
+
+
 def test_counts_are_matched_by_task_and_n_may_differ() -> None:
     one = Counts(["a", "b", "c"], np.array([1, 5, 0]), np.array([8, 8, 8]))
     two = Counts(["c", "a", "b"], np.array([0, 2, 8]), np.array([8, 8, 16]))

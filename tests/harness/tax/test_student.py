@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.tax.student import student_quantile
+from agentenvs.harness.tax.student import student_quantile, student_tail
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,20 @@ def test_arguments_out_of_range_are_refused(
 ) -> None:
     with pytest.raises(BadArgument, match=message):
         student_quantile(confidence, freedom)
+
+
+@given(st.floats(-40, 40), st.floats(1, 300))
+def test_the_tail_is_what_the_distribution_leaves(t: float, freedom: float) -> None:
+    outside = mpmath.betainc(freedom / 2, 0.5, 0, freedom / (freedom + t * t), regularized=True)
+    assert student_tail(t, freedom) == pytest.approx(float(outside), rel=1e-8, abs=1e-300)
+
+
+def test_the_tail_nears_the_normal_one() -> None:
+    for t in (0.0, 0.1, 1.96, 6.0):
+        assert student_tail(t, 1e7) == pytest.approx(math.erfc(t / math.sqrt(2)), rel=1e-4)
+
+
+@pytest.mark.parametrize("freedom", [0.5, math.inf, math.nan])
+def test_a_tail_needs_degrees_of_freedom(freedom: float) -> None:
+    with pytest.raises(BadArgument, match="degrees of freedom of at least 1"):
+        student_tail(1.0, freedom)
