@@ -33,8 +33,11 @@ __all__ = ["TaxBootstrap", "bootstrap_cells", "bootstrap_tax"]
 _MAX_DRAWS = 1_000_000
 # How many weights are drawn at a time.
 _BLOCK = 2**20
-_MEANS = ("pass_base", "pass_post", "pass_gap", "A_base", "A_post", "tax_A")
-_RATIOS = ("S_base", "S_post", "tax_S")
+_NAMES = (
+    ("pass_base", "pass_post", "pass_gap"),
+    ("A_base", "A_post", "tax_A"),
+    ("S_base", "S_post", "tax_S"),
+)
 
 
 class TaxBootstrap(NamedTuple):
@@ -96,7 +99,7 @@ def bootstrap_cells(
     """Return for each pair of arms what `bootstrap_tax` does at one budget, in one go.
 
     Weights are drawn once for all pairs with as many tasks, so that each pair has the interval
-    that it has alone (up to rounding). Replicates of different pairs do not leave this function.
+    that it has alone (up to rounding).
 
     Args:
         pairs: (base, post) for each cell.
@@ -202,31 +205,25 @@ def _cell(
     # A replicate without any task says nothing; with ten groups it is 1 in 20,000.
     sums = sums[:, sums[0] > 0]
     total, fails = sums[0], sums[1:3]
-    failed = (fails > 0).all(axis=0)
     intervals = []
     for at, delta in enumerate(deltas):
         areas, hits = sums[3 + 4 * at : 5 + 4 * at], sums[5 + 4 * at : 7 + 4 * at]
-        values = np.empty((6, len(total)))
-        values[:2], values[3:5] = hits / total, areas / total
-        values[2], values[5] = values[0] - values[1], values[3] - values[4]
-        plain = _estimates(delta, _MEANS, values, tail)
-        if delta.K > 1:
-            s_base, s_post = areas[:, failed] / ((delta.K - 1) * fails[:, failed])
-            ratios = np.stack((s_base, s_post, s_base - s_post))
-            plain |= _estimates(delta, _RATIOS, ratios, tail)
-        intervals.append(TaxInterval(**{**delta._asdict(), **plain, "method": "bootstrap"}))
-    undefined = 1 - float(np.mean(failed))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scales = areas / ((delta.K - 1) * fails)
+        means = hits / total, areas / total, scales
+        found = {}
+        for names, (base, post) in zip(_NAMES, means, strict=True):
+            for name, values in zip(names, (base, post, base - post), strict=True):
+                found[name] = _estimate(getattr(delta, name), values, tail)
+        intervals.append(TaxInterval(**{**delta._asdict(), **found, "method": "bootstrap"}))
+    undefined = 1 - float(np.mean((fails > 0).all(axis=0)))
     return TaxBootstrap(tuple(intervals), draws, seed, undefined)
 
 
-def _estimates(
-    delta: TaxInterval, names: tuple[str, ...], values: NDArray[np.float64], tail: float
-) -> dict[str, Estimate]:
-    """Return percentile intervals where there is spread, by the measures' names."""
-    ends = np.quantile(values, [tail, 1 - tail], axis=1)
-    spreads = values.std(axis=1, ddof=1)
-    found = {}
-    for name, se, low, high in zip(names, spreads.tolist(), *ends.tolist(), strict=True):
-        known: Estimate = getattr(delta, name)
-        found[name] = known if math.isnan(known.se) else Estimate(known.value, se, low, high)
-    return found
+def _estimate(known: Estimate, values: NDArray[np.float64], tail: float) -> Estimate:
+    """Return the percentile interval, or what is known already where there is no spread."""
+    if math.isnan(known.se):
+        return known
+    values = values[~np.isnan(values)]
+    low, high = np.quantile(values, [tail, 1 - tail]).tolist()
+    return Estimate(known.value, float(values.std(ddof=1)), low, high)

@@ -16,7 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.harness.tax._checks import Arm, paired, single_k
-from agentenvs.harness.tax.clusters import Clusters, by_cluster, cluster_codes, cluster_count
+from agentenvs.harness.tax.clusters import (
+    Clusters,
+    by_cluster,
+    cluster_codes,
+    cluster_count,
+    effective_count,
+    no_spread,
+)
 from agentenvs.harness.tax.estimators import areas_of, passes_of
 from agentenvs.harness.tax.linear import (
     Linear,
@@ -25,7 +32,7 @@ from agentenvs.harness.tax.linear import (
     mean_of,
     scalability_of,
 )
-from agentenvs.harness.tax.shares import Estimate, no_spread, quantile, share_interval
+from agentenvs.harness.tax.shares import Estimate, quantile, share_interval
 
 __all__ = ["TaxInterval", "drop_of", "share_gap", "sharpening_tax_interval"]
 
@@ -93,7 +100,8 @@ def sharpening_tax_interval(
     size = len(arms.base.c)
     codes = cluster_codes(clusters, base, size)
     groups = cluster_count(codes, size)
-    t, z = critical_value(confidence, groups), quantile(confidence)
+    z = quantile(confidence)
+    t = critical_value(confidence, effective_count(codes, size))
     pass_base, pass_post = (passes_of(arm, k) for arm in arms)
     areas_base, areas_post = (areas_of(arm, k) for arm in arms)
     a_base, a_post = mean_of(areas_base), mean_of(areas_post)

@@ -15,9 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.harness.tax._checks import Tasks
-from agentenvs.harness.tax.clusters import Clusters, by_cluster, cluster_codes, cluster_count
+from agentenvs.harness.tax.clusters import (
+    Clusters,
+    by_cluster,
+    cluster_codes,
+    cluster_count,
+    standard_error,
+)
 from agentenvs.harness.tax.estimators import areas_of
-from agentenvs.harness.tax.shares import Estimate, no_spread, quantile
+from agentenvs.harness.tax.shares import Estimate, quantile
 from agentenvs.harness.tax.student import student_quantile
 
 __all__ = [
@@ -77,24 +83,6 @@ def scalability_of(tasks: Tasks, k: int, areas: NDArray[np.float64] | None = Non
     return Linear(value, (areas / (k - 1) - value * fails) / mean)
 
 
-def standard_error(pull: NDArray[np.float64], clusters: NDArray[np.intp] | None = None) -> float:
-    """Return the standard error of a measure from its pulls.
-
-    Args:
-        pull: (T,) influences, summing to 0.
-        clusters: (T,) codes as `cluster_codes` gives; None where each task was drawn by itself.
-
-    Returns:
-        The root of G / (G - 1) times the sum of the squared pulls of the G clusters, over T; NaN
-        where one cluster, or pulls all alike, leave the spread unknown.
-    """
-    sums = by_cluster(pull, clusters)
-    groups = len(sums)
-    if no_spread(sums):
-        return math.nan
-    return math.sqrt(float(np.dot(sums, sums)) * groups / (groups - 1)) / len(pull)
-
-
 def interval_of(
     linear: Linear,
     critical: float,
@@ -107,7 +95,7 @@ def interval_of(
     return Estimate(value, se, max(value - critical * se, low), min(value + critical * se, high))
 
 
-def critical_value(confidence: float, groups: int) -> float:
+def critical_value(confidence: float, groups: float) -> float:
     """Return how many standard errors an interval reaches to each side.
 
     Student's quantile, since the error is estimated from as many squares as there are groups:
@@ -115,13 +103,13 @@ def critical_value(confidence: float, groups: int) -> float:
 
     Args:
         confidence: the share of intervals that should hold the truth.
-        groups: tasks, or clusters of tasks, that were drawn by themselves.
+        groups: tasks that were drawn by themselves, or `effective_count` of their clusters.
 
     Raises:
         BadArgument: `confidence` is no number between 0 and 1.
     """
     quantile(confidence)
-    return _student(confidence, groups - 1) if groups > 1 else math.nan
+    return _student(confidence, max(groups - 1, 1)) if groups > 1 else math.nan
 
 
 _student = lru_cache(maxsize=256)(student_quantile)

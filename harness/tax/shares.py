@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import as_tasks, single_k
-from agentenvs.harness.tax.clusters import by_cluster, cluster_codes
+from agentenvs.harness.tax.clusters import by_cluster, cluster_codes, no_spread, standard_error
 from agentenvs.harness.tax.estimators import pass_at_k, pass_hat_k
 
 __all__ = [
@@ -129,7 +129,7 @@ def share_interval(
     mean = float(values.sum()) / len(values)
     sums = by_cluster(values, clusters)
     size = len(sums)
-    # Sizes and sums in units of a cluster's mean size: without clusters, 1 and the values.
+    # In units of a cluster's mean size: without clusters, 1 and the values.
     unit = len(values) / size
     weights = 1.0 if clusters is None else np.bincount(clusters) / unit
     middle = (size * mean + 0.5) / (size + 1)
@@ -139,19 +139,10 @@ def share_interval(
     shrink = 1 + z * z / like
     centre = (mean + z * z / (2 * like)) / shrink
     half = z / shrink * math.sqrt(max(mean * (1 - mean), 0) / like + (z / (2 * like)) ** 2)
-    pull = sums - mean * unit * weights
-    se = math.nan
-    if not no_spread(pull):
-        se = math.sqrt(float(np.dot(pull, pull)) * size / (size - 1)) / len(values)
+    se = standard_error(values - mean, clusters)
     # Rounding must not put an end on the wrong side of the value.
     low, high = min(max(centre - half, 0.0), mean), max(min(centre + half, 1.0), mean)
     return Estimate(mean, se, low, high)
-
-
-def no_spread(pull: NDArray[np.float64]) -> bool:
-    """Return whether deviations from the mean say nothing: one task, or all of them alike."""
-    # Rounding leaves about 1e-16 of a value where all are the same.
-    return len(pull) < 2 or float(np.dot(pull, pull)) < 1e-24 * len(pull)
 
 
 def quantile(confidence: float) -> float:

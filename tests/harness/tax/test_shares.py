@@ -101,3 +101,13 @@ def test_weak_policies_are_covered(k: int) -> None:
 def test_coverage_over_many_settings(a: float, b: float, size: int) -> None:
     for k in (1, 4, 8):
         assert coverage(a, b, size, k, rounds=4000) > 0.92, k
+
+
+def test_tasks_repeated_in_clusters_leave_the_interval_of_one_of_each() -> None:
+    c, codes = np.array([0, 1, 5, 8, 2, 3]), np.repeat(np.arange(6), 4)
+    alone = pass_at_k_interval(c, 8, 2)
+    together = pass_at_k_interval(np.repeat(c, 4), 8, 2, clusters=codes.tolist())
+    assert together == pytest.approx(alone)
+    never = pass_at_k_interval(np.zeros(24, int), 8, 2, clusters=codes.tolist())
+    assert never.high == pytest.approx(pass_at_k_interval([0] * 6, 8, 2).high)
+    assert math.isnan(never.se)
