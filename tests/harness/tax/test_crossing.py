@@ -148,3 +148,51 @@ def test_intervals_hold_k_as_often_as_they_say() -> None:
 )
 def test_coverage_of_k_over_many_simulations(size: int, n: int, lost: float) -> None:
     assert held(size, n, lost, rounds=1000) > 0.92
+
+
+def test_clusters_are_drawn_whole() -> None:
+    n, size = 16, 60
+    base, post = draw(np.random.default_rng(3), size, n)
+    labels = np.repeat(np.arange(20), 3)
+    found = crossover_interval((base, n), (post, n), n, draws=4000, clusters=labels.tolist())
+    rng = np.random.default_rng(4)
+    ks = []
+    for _ in range(1500):
+        take = (rng.integers(0, 20, 20)[:, None] * 3 + np.arange(3)).ravel()
+        ks.append(crossover((base[take], n), (post[take], n), n).k)
+    assert found.censored == pytest.approx(np.mean([k is None for k in ks]), abs=0.04)
+    ranks = sorted(n + 1 if k is None else k for k in ks)
+    assert abs((found.low or n + 1) - ranks[37]) <= 1
+    assert abs((found.high or n + 1) - ranks[-38]) <= 1
+
+
+def test_clusters_of_copies_count_once() -> None:
+    n = 128
+    base, post = draw(np.random.default_rng(5), 30, n)
+    once = crossover_interval((base, n), (post, n), n)
+    twice = (np.repeat(base, 2), n), (np.repeat(post, 2), n)
+    labels = np.repeat(np.arange(30), 2).tolist()
+    found = crossover_interval(*twice, n, draws=4000, clusters=labels)
+    assert found.at_one == pytest.approx(once.at_one, abs=0.03)
+    assert (found.k, found.low) == (once.k, once.low)
+    naive = crossover_interval(*twice, n, draws=4000)
+    assert naive.at_one < once.at_one - 0.03
+
+
+def test_the_order_of_tasks_in_clusters_makes_no_difference() -> None:
+    n, size = 32, 40
+    base, post = draw(np.random.default_rng(6), size, n)
+    labels = np.arange(size) // 3
+    order = np.random.default_rng(7).permutation(size)
+    one = crossover_interval((base, n), (post, n), n, clusters=labels.tolist())
+    shuffled = (base[order], n), (post[order], n)
+    assert crossover_interval(*shuffled, n, clusters=labels[order].tolist()) == one
+    assert crossover_interval((base, n), (post, n), n, clusters=list(range(size))) == (
+        crossover_interval((base, n), (post, n), n)
+    )
+
+
+def test_one_cluster_decides_nothing() -> None:
+    found = crossover_interval(([1, 5, 2], 8), ([2, 8, 0], 8), 8, clusters=["a"] * 3)
+    assert not found.decides
+    assert math.isnan(found.censored)

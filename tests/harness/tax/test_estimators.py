@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from math import comb
 
@@ -54,6 +55,27 @@ def test_relative_error_up_to_ten_thousand_rollouts(data) -> None:
             assert value == 0
         elif truth > Fraction(1, 10**290):
             assert abs(Fraction(value) / truth - 1) < Fraction(1, 10**9)
+
+
+def slow_sums(c: int, n: int, k: int) -> tuple[float, float, float]:
+    """pass@k, pass^k and A(k), added up from positive terms rank by rank of the first success."""
+    f, terms, weighted, chance = n - c, [], [], c / n
+    for rank in range(1, min(k, f + 1) + 1):
+        terms.append(chance)
+        weighted.append((rank - 1) * chance)
+        if rank < n:
+            chance *= (f - rank + 1) / (n - rank)
+    every = math.prod((c - drawn) / (n - drawn) for drawn in range(k)) if c >= k else 0.0
+    return math.fsum(terms), every, math.fsum(weighted)
+
+
+@pytest.mark.parametrize("n", [25, 100, 128, 129, 400, 1_000, 2_500, 9_999, 10_000])
+def test_slow_sums_of_positive_terms(n: int) -> None:
+    counts = sorted({0, 1, 2, 5, n // 100, n // 10, n // 2, n - 2, n})
+    for k in sorted({1, 2, 3, 8, n // 4, n // 2, n - 1, n}):
+        found = np.stack([ours(counts, n, k) for ours in (pass_at_k, pass_hat_k, area)])
+        truth = np.transpose([slow_sums(c, n, k) for c in counts])
+        np.testing.assert_allclose(found, truth, rtol=1e-9, atol=1e-290)
 
 
 @pytest.mark.parametrize(

@@ -70,20 +70,32 @@ def test_an_estimate_may_exceed_the_bound_of_the_truth() -> None:
 @pytest.mark.parametrize(
     ("k", "bound"),
     [
-        (2, 1),
-        (3, 0.5625),
-        (4, 0.460),
-        (8, 0.362),
-        (16, 0.327),
-        (32, 0.312),
-        (64, 0.305),
-        (128, 0.3017),
-        (1024, 0.2988),
-        (10_000_000, 0.29843),
+        (2, "1"),
+        (3, ".5625"),
+        (4, ".460"),
+        (8, ".362"),
+        (16, ".327"),
+        (32, ".312"),
+        (64, ".305"),
+        (128, ".3017"),
+        (1024, ".2988"),
+        (10_000_000, ".29843"),
     ],
 )
-def test_bound_of_scalability(k: int, bound: float) -> None:
-    assert s_max(k) == pytest.approx(bound, abs=5e-4 if k < 128 else 5e-5)
+def test_bound_of_scalability_to_the_last_digit(k: int, bound: str) -> None:
+    digits = len(bound.partition(".")[2])
+    assert round(s_max(k), digits) == float(bound)
+
+
+def test_the_bound_falls_to_its_limit() -> None:
+    # With x = K p the bound of many tries is the top of (1 - exp(-x)) / x - exp(-x).
+    x = np.linspace(1.5, 2.1, 600_001)
+    limit = -np.expm1(-x) / x - np.exp(-x)
+    assert x[limit.argmax()] == pytest.approx(1.793, abs=5e-4)
+    bounds = [s_max(k) for k in range(2, 200)]
+    assert bounds == sorted(bounds, reverse=True)
+    assert bounds[-1] > s_max(10**7) > limit.max()
+    assert s_max(10**7) == pytest.approx(limit.max(), abs=1e-6)
 
 
 def test_the_bound_is_reached_and_never_passed_by_bernoulli_tasks() -> None:
