@@ -37,6 +37,8 @@ def percent(share: float, digits: int = 0) -> str:
     if math.isnan(share):
         return "undefined"
     value = 100 * share
+    if share in (0, 1):
+        digits = 0
     while digits < 2 and round(value, digits) in (0, 100) and 1e-9 < value < 100 - 1e-9:
         digits += 1
     shown = f"{round(value, digits) + 0.0:.{digits}f}"

@@ -85,6 +85,7 @@ class Findings:
         talks: for each arm, rollouts of the tasks shown, by task id and success.
         readings: how the replies of each arm were read, None where that is not recorded.
         settings: of both arms, side by side.
+        one_model: whether both runs say that they come from the same weights.
         common: whether tasks that only one arm has were left out.
     """
 
@@ -110,6 +111,7 @@ class Findings:
     talks: tuple[Mapping[tuple[str, bool], Talk], Mapping[tuple[str, bool], Talk]]
     readings: tuple[Reading | None, Reading | None]
     settings: tuple[Setting, ...]
+    one_model: bool
     common: bool
 
     @property
@@ -198,6 +200,7 @@ def find(
         talks=_talks(changes, transcripts),
         readings=(_reading(base), _reading(post)),
         settings=side_by_side(sides[0].settings, sides[1].settings),
+        one_model=_weights(sides[0].settings) == _weights(sides[1].settings) is not None,
         common=common,
     )
 
@@ -279,6 +282,12 @@ def _talks(
     first = {one.task_id: (one.change < 0,) for one in (*lost, *gained)}
     second = {one.task_id: (one.change > 0,) for one in (*lost, *gained)}
     return choose(transcripts[0], first), choose(transcripts[1], second)
+
+
+def _weights(settings: Mapping[str, Any]) -> str | None:
+    policy = settings.get("policy")
+    told = policy.get("weights") if isinstance(policy, Mapping) else None
+    return told if isinstance(told, str) else None
 
 
 def _reading(source: Any) -> Reading | None:

@@ -18,7 +18,7 @@ def pictures(findings: Findings) -> list[Picture]:
         ImportError: Matplotlib is missing.
     """
     from agentenvs.harness.report import figures
-    from agentenvs.harness.report.words import long_names
+    from agentenvs.harness.report.voice import long_names
 
     labels, (base, post) = long_names(findings), findings.arms
     drawn = [figures.curves(findings.bands, findings.crossing, labels)]

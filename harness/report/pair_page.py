@@ -30,16 +30,8 @@ from agentenvs.harness.report.sections_method import (
 )
 from agentenvs.harness.report.sections_tasks import parse_section, tasks_section
 from agentenvs.harness.report.sections_use import routing_section, size_section
-from agentenvs.harness.report.words import (
-    facts,
-    headline,
-    long_names,
-    meaning,
-    ranges,
-    upper,
-    verdict,
-    voice,
-)
+from agentenvs.harness.report.voice import long_names, upper, voice
+from agentenvs.harness.report.words import facts, headline, meaning, ranges, verdict
 from agentenvs.harness.tax.render import SCRIPTED_MARK
 
 __all__ = ["LIMIT", "page"]
@@ -113,15 +105,15 @@ def _lead(found: Findings) -> str:
     often = count(found.n, "time") if alike else "several times"
     tasks = "the same task" if told.tasks == 1 else f"the same {count(told.tasks, 'task')}"
     intro = f"{upper(say.first)} and {say.second} played {tasks}, {often} each."
-    arms = []
-    for name, policy, (low, high) in zip(
-        long_names(found), told.policies, told.rollouts, strict=True
-    ):
-        many = "" if alike else f" ({low:,}{f' to {high:,}' if high > low else ''} tries a task)"
-        arms.append(f"{name}: {_short(policy or 'unnamed')}{many}")
     if told.scripted and alike:
         return intro
-    return f"{intro} {upper(arms[0])}; {arms[1]}."
+    arms = []
+    who = zip(long_names(found), told.labels, told.policies, told.rollouts, strict=True)
+    for name, label, policy, (low, high) in who:
+        many = "" if alike else f", {low:,}{f' to {high:,}' if high > low else ''} tries a task"
+        called = name if told.scripted else f"the {name} ({label})"
+        arms.append(f"{called}: {_short(policy or 'unnamed')}{many}")
+    return f"{intro} Taken for {arms[0]}; for {arms[1]}."
 
 
 def _short(value: str) -> str:
@@ -148,11 +140,20 @@ def _top(found: Findings, curves: str) -> str:
 
 
 def _warnings(found: Findings) -> str:
-    warned = [*found.comparison.warnings, *_few(found)]
+    warned = [*_one_model(found), *found.comparison.warnings, *_few(found)]
     items = "".join(f"<li>{text(line)}</li>" for line in warned)
     return section(
         "Before believing this", [f"<ul>{items}</ul>"] if items else [], "warnings", "warnings"
     )
+
+
+def _one_model(found: Findings) -> list[str]:
+    if not found.one_model:
+        return []
+    return [
+        "both runs come from one model (the same weights): no training lies between them, and "
+        "what differs is how it was asked, or chance."
+    ]
 
 
 def _few(found: Findings) -> list[str]:

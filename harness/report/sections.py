@@ -8,7 +8,8 @@ from agentenvs.harness.report.cells import estimate_cell, points_cell, share_cel
 from agentenvs.harness.report.formats import count, percent, signed, span
 from agentenvs.harness.report.gather import Findings
 from agentenvs.harness.report.markup import Cell, folded, paragraph, section, table
-from agentenvs.harness.report.words import moved, names, voice
+from agentenvs.harness.report.voice import names, voice
+from agentenvs.harness.report.words import moved
 from agentenvs.harness.tax import Estimate
 from agentenvs.harness.tax.decomposition import BINS
 
@@ -179,12 +180,12 @@ def bins_section(found: Findings, histograms: str, flow: str) -> str:
             + table(
                 ["from", *(f"to {name} {second}" for name in BINS)],
                 moves,
-                f"Where tasks go, in shares of all tasks, with {told.m} rollouts of each arm",
+                f"Where tasks go, in shares of all tasks, with {told.m} tries of each model",
             ),
         ),
         paragraph(
-            "These shares move with the number of rollouts, for one and the same model. Both arms "
-            f"are therefore told for {told.m} rollouts.",
+            "These shares move with the number of rollouts, for one and the same model. Both "
+            f"are therefore told for {told.m} tries.",
             "note",
         ),
     ]

@@ -8,7 +8,7 @@ from agentenvs.harness.report.cells import estimate_cell, points_cell, share_cel
 from agentenvs.harness.report.formats import count, number, percent, percents, signed, span
 from agentenvs.harness.report.gather import Findings
 from agentenvs.harness.report.markup import Cell, paragraph, section, table
-from agentenvs.harness.report.words import names, voice
+from agentenvs.harness.report.voice import names, voice
 from agentenvs.harness.tax import Comparison
 
 __all__ = ["audit_section", "theory_section", "unsolvable_section"]

@@ -15,7 +15,7 @@ from agentenvs.harness.report.markup import (
     text,
 )
 from agentenvs.harness.report.settings import Setting
-from agentenvs.harness.report.words import names
+from agentenvs.harness.report.voice import names
 
 __all__ = ["PAPER", "glossary_section", "method_section", "settings_section"]
 
@@ -54,7 +54,7 @@ def settings_section(found: Findings) -> str:
         f"{count(len(wrong), 'setting')} {'differs' if len(wrong) == 1 else 'differ'} that should "
         "be alike. What differs may be the reason for what this page shows."
         if wrong
-        else "Both arms were asked alike: no setting differs that should be alike."
+        else "Both were asked alike: no setting differs that should be alike."
     )
     body = [paragraph(words)]
     if wrong:
@@ -65,7 +65,7 @@ def settings_section(found: Findings) -> str:
         body.append(folded(f"{count(len(same), 'setting')} that are the same", rows(same)))
     if more > 0:
         body.append(paragraph(f"{count(more, 'setting')} more are not shown.", "note"))
-    return section("How both arms were asked", body, "settings")
+    return section("How both were asked", body, "settings")
 
 
 def _value(value: str | None) -> str:

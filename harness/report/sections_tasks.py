@@ -19,7 +19,7 @@ from agentenvs.harness.report.markup import (
 )
 from agentenvs.harness.report.parsing import Reading
 from agentenvs.harness.report.talks import Talk, show_talk
-from agentenvs.harness.report.words import names, voice
+from agentenvs.harness.report.voice import names, voice
 
 __all__ = ["parse_section", "tasks_section"]
 
@@ -39,20 +39,24 @@ def tasks_section(found: Findings, room: int) -> str:
     lost, gained = changes.shown(_SHOWN)
     tasks = len(changes.tasks)
     moved = [one for one in changes.tasks if one.change]
+    alone = [
+        count(many, "task") if many else "none" for many in (changes.vanished, changes.appeared)
+    ]
     words = [
-        f"{count(changes.vanished, 'task')} that {say.first} solved at least once "
-        f"{'was' if changes.vanished == 1 else 'were'} not solved by {say.second} in any "
-        f"rollout, and {changes.appeared or 'none'} the other way round.",
-        f"Beyond chance, {count(changes.lost, 'task')} got worse and {changes.gained} better, out "
-        f"of {tasks:,} (marked \u25cf). The mark allows for the number of tasks: about "
-        f"{percent(changes.rate)} of the marked ones, at most, are expected to be there by chance.",
+        f"Solved at least once by {say.first} and never by {say.second}: {alone[0]}. "
+        f"The other way round: {alone[1]}.",
+        f"Beyond chance, {count(changes.lost, 'task')} got worse and {changes.gained:,} better, "
+        f"out of {tasks:,} (marked \u25cf). The mark allows for the number of tasks: about "
+        f"{percent(changes.rate)} of the marked ones, at most, are expected to be there by chance."
+        if changes.lost + changes.gained
+        else f"No task changed beyond what chance explains, out of {tasks:,}.",
     ]
     body = [*(paragraph(line) for line in words)]
     if not moved:
         body.append(paragraph("No task was solved more often by one model than by the other."))
         return section("Tasks gained and lost", body, "tasks")
     top = [*lost, *gained]
-    body.append(_changed(found, top, f"The {len(top)} largest changes, losses first"))
+    body.append(_changed(found, top, _caption(len(top), len(moved))))
     talks = "".join(_talks(found, one, room) for one in top)
     if talks:
         body.append("<h3>What was said</h3>")
@@ -78,6 +82,12 @@ def tasks_section(found: Findings, room: int) -> str:
             )
         )
     return section("Tasks gained and lost", body, "tasks")
+
+
+def _caption(shown: int, moved: int) -> str:
+    if shown < moved:
+        return f"The {shown} largest changes of {moved:,}, losses first"
+    return f"All {count(shown, 'task')} that changed, losses first" if shown > 1 else ""
 
 
 def _changed(found: Findings, rows: Sequence[Change], caption: str) -> str:
@@ -153,10 +163,10 @@ def parse_section(found: Findings) -> str:
         rows.append([title, *(_rate(one, key) for one in found.readings)])
     body = [
         paragraph(
-            "A model acts by text, and a parser reads calls of tools from it. Where one arm's "
-            "calls are misread, it seems less able than it is. Rescued calls are those that a "
-            "strict parser would not have read: without the relaxed one they would have counted "
-            "as words or errors."
+            "A model acts by text, and a parser reads calls of tools from it. A model whose calls "
+            "are misread seems less able than it is. Rescued calls are those that a strict parser "
+            "would not have read: without the relaxed one they would have counted as words or "
+            "errors."
         ),
         table(["per reply", *names(found)], rows),
     ]

@@ -8,7 +8,7 @@ from agentenvs.harness.report.cells import share_cell
 from agentenvs.harness.report.formats import count, number, percent, signed
 from agentenvs.harness.report.gather import Findings
 from agentenvs.harness.report.markup import Cell, paragraph, section, table
-from agentenvs.harness.report.words import names
+from agentenvs.harness.report.voice import names
 from agentenvs.harness.tax.options import KINDS, Option
 from agentenvs.harness.tax.pilot import PilotProtocol
 from agentenvs.harness.tax.planning import SampleSize

@@ -15,41 +15,13 @@ from agentenvs.harness.report.formats import (
     spread,
 )
 from agentenvs.harness.report.gather import Findings
+from agentenvs.harness.report.voice import Voice, upper, voice
 from agentenvs.harness.tax import Estimate
 
-__all__ = [
-    "Fact",
-    "Verdict",
-    "Voice",
-    "facts",
-    "headline",
-    "long_names",
-    "meaning",
-    "moved",
-    "names",
-    "ranges",
-    "upper",
-    "verdict",
-    "voice",
-]
+__all__ = ["Fact", "Verdict", "facts", "headline", "meaning", "moved", "ranges", "verdict"]
 
 
 _WAY = {"gain": "better", "loss": "worse"}
-
-
-class Voice(NamedTuple):
-    """How the two arms are called in sentences.
-
-    Attributes:
-        opening: begins a sentence about the second arm.
-        before: ends a comparison with the first arm, "" where "instead of" says enough.
-        first, second: the arms as subjects.
-    """
-
-    opening: str
-    before: str
-    first: str
-    second: str
 
 
 class Verdict(NamedTuple):
@@ -82,26 +54,6 @@ class Fact(NamedTuple):
     more: str
     decided: bool | None
     told: str
-
-
-def voice(found: Findings) -> Voice:
-    """Return what sentences call the arms."""
-    first, second = found.labels
-    if found.comparison.scripted:
-        return Voice(f"With {second}", f" with {first}", first, second)
-    return Voice("After training", "", "the model before training", "the trained model")
-
-
-def names(found: Findings) -> tuple[str, str]:
-    """Return what the two arms are called in tables."""
-    return found.labels if found.comparison.scripted else ("before", "after")
-
-
-def long_names(found: Findings) -> tuple[str, str]:
-    """Return what the two arms are called where they stand alone."""
-    if found.comparison.scripted:
-        return found.labels
-    return "model before training", "trained model"
 
 
 def moved(gap: Estimate) -> str:
@@ -164,7 +116,7 @@ def _shares(base: Estimate, post: Estimate, gap: Estimate, say: Voice, tasks: in
     the, of = "", ""
     if tasks is not None:
         the, of = ("the task ", " of the time") if tasks == 1 else ("", " of the tasks")
-    then = say.before or " before"
+    then = f" {say.then}"
     if before == after:
         return (
             f"{the}{after}{of}, as often as{then}"
@@ -173,12 +125,7 @@ def _shares(base: Estimate, post: Estimate, gap: Estimate, say: Voice, tasks: in
         )
     if moved(gap) == "open":
         return f"{the}{after}{of} against {before}{then}"
-    return f"{the}{after}{of} instead of {before}{say.before}"
-
-
-def upper(words: str) -> str:
-    """Return words that begin with a capital letter."""
-    return words[:1].upper() + words[1:]
+    return f"{the}{after}{of} instead of {before}{say.instead}"
 
 
 def meaning(found: Findings) -> str:
@@ -233,7 +180,7 @@ def verdict(found: Findings) -> Verdict:
             if whole
             else " and ".join(f"{_WAY[way]} at {_tries(k)}" for k, way in settled)
         )
-        sentences.append(f"{upper(voice(found).second)} is {told_so}.")
+        sentences.append(f"{upper(voice(found).second)} does {told_so}.")
     sentences += [_undecided(k, gap) for k, gap in left]
     if not left:
         return Verdict("decided", "Decided", " ".join(sentences))
@@ -276,20 +223,20 @@ def _undecided(k: int, gap: Estimate) -> str:
 def facts(found: Findings) -> list[Fact]:
     """Return the key numbers of the first screen."""
     told = found.comparison
-    shown = [_share_fact("Solved in one try", *told.pass_1, told.pass_1_gap)]
+    shown = [_share_fact("Solved in one try", *told.pass_1, told.pass_1_gap, voice(found))]
     if found.top == 1:
         return shown
-    shown.append(_share_fact(f"Solved within {found.top} tries", *_most(found)))
+    shown.append(_share_fact(f"Solved within {found.top} tries", *_most(found), voice(found)))
     shown.append(_crossing_fact(found))
     if (tax := _tax_fact(found)) is not None:
         shown.append(tax)
     return shown
 
 
-def _share_fact(title: str, base: Estimate, post: Estimate, gap: Estimate) -> Fact:
+def _share_fact(title: str, base: Estimate, post: Estimate, gap: Estimate, say: Voice) -> Fact:
     before, after = percents(base.value, post.value)
     way = moved(gap)
-    means = {"gain": "more tasks than before", "loss": "fewer tasks than before"}
+    means = {"gain": f"more tasks than {say.then}", "loss": f"fewer tasks than {say.then}"}
     told = means.get(way, "more or fewer: not decided")
     return Fact(title, f"{before} \u2192 {after}", _change(gap), way != "open", told)
 
@@ -321,8 +268,8 @@ def _tax_fact(found: Findings) -> Fact | None:
     tax = row.measures.tax_S
     way = moved(tax)
     told = {
-        "loss": "above 0: trying again mends less than before",
-        "gain": "below 0: trying again mends more than before",
+        "loss": f"above 0: trying again mends less than {voice(found).then}",
+        "gain": f"below 0: trying again mends more than {voice(found).then}",
         "open": "may be 0: not decided" if tax.low <= 0 else "not decided",
     }[way]
     more = span(tax, 3, sign=True)
