@@ -31,6 +31,8 @@ _GAP = 0.19
 # Ribbons thinner than this cannot hold a number.
 _THIN = 0.05
 _NODE = 0.035
+# Of ribbons: in grey print too, those that rise, stay and fall differ.
+_ALPHA = {GAIN: 0.55, SOFT: 0.22, COST: 0.65}
 # How far the bars of never and always stand from the others, where a bar with its partner is 1.
 _ENDS = 2.2
 
@@ -133,7 +135,7 @@ def flow(shares: ArrayLike, decomposition: Decomposition, labels: Labels) -> Pic
                 va="center",
                 fontweight="bold",
             )
-        keys = [Patch(facecolor=colour, alpha=0.5) for colour in (GAIN, SOFT, COST)]
+        keys = [Patch(facecolor=colour, alpha=_ALPHA[colour]) for colour in _ALPHA]
         legend_below(figure, keys, ("solved more often", "as before", "less often"))
 
     one, two = (shorten(label) for label in labels)
@@ -276,5 +278,5 @@ def _ribbon(start: float, end: float, width: float, colour: str) -> Any:
     ]
     codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
     return PathPatch(
-        Path(points, codes), facecolor=colour, alpha=0.45, edgecolor=GRID, linewidth=0.4
+        Path(points, codes), facecolor=colour, alpha=_ALPHA[colour], edgecolor=GRID, linewidth=0.4
     )
