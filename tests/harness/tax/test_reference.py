@@ -143,6 +143,20 @@ def test_the_order_of_the_cells_changes_with_the_budget() -> None:
     assert far < 0.4
 
 
+def test_the_theorem_comes_near_once_unsolved_tasks_are_shared_out() -> None:
+    gaps = []
+    for row in CELLS:
+        kept = row["A"][1] / row["A"][0]
+        still = kept * (1 - row["pass_1"][0])
+        never = [1 - share for share in row["pass_128"]]
+        observed = row["S"][1] / row["S"][0]
+        lost = (never[1] - kept * never[0], never[1] - never[0])
+        gaps.append([abs(still / (still + share) - observed) for share in lost])
+    shared, plain = np.array(gaps).T
+    assert [(shared < 0.05).sum(), (shared < 0.1).sum()] == [7, 9]
+    assert (plain < 0.1).sum() == 2
+
+
 def test_ptgs_lowered_the_tax_everywhere() -> None:
     rows = published()["ptgs"]["rows"]
     assert len(rows) == 4
