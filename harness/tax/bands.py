@@ -111,7 +111,7 @@ def curve_bands(
     arms, codes, grid = _arguments(base, post, ks, clusters, least=1)
     sup = checked_sup(confidence, draws, seed)
     hits = [1 - misses(arm, grid) for arm in arms]
-    made = [bounded_band(x.mean(axis=0), mean_errors(x, codes), (0.0, 1.0), sup) for x in hits]
+    made = [_share_band(arm, codes, sup) for arm in hits]
     gap = gap_band(hits[0], hits[1], codes, sup)
     size = len(arms.base.c)
     return CurveBands(
@@ -177,10 +177,26 @@ def tax_bands(
 
 
 def gap_band(base: _Array, post: _Array, codes: _Codes, sup: Sup) -> tuple[Band, float]:
-    """Return the band of base minus post for (T, M) values in [0, 1], and its factor."""
+    """Return the band of base minus post for (T, M) values in [0, 1], and its factor.
+
+    Where no task tells the arms apart, the ends are those that the arms' own bands leave.
+    """
     drop = base - post
-    errors = mean_errors(drop, codes, -1.0, 1.0)
-    return bounded_band(drop.mean(axis=0), errors, (-1.0, 1.0), sup)
+    gap = drop.mean(axis=0)
+    band, critical = bounded_band(gap, mean_errors(drop, codes, -1.0, 1.0), (-1.0, 1.0), sup)
+    alike = ~_spread(drop - gap, codes)
+    if alike.any():
+        one, two = (_share_band(arm[:, alike], codes, sup)[0] for arm in (base, post))
+        # The ends of two bands add in squares, as those of independent arms do.
+        down = np.hypot(one.value - one.low, two.high - two.value)
+        up = np.hypot(one.high - one.value, two.value - two.low)
+        band.low[alike] = np.maximum(gap[alike] - down, -1.0)
+        band.high[alike] = np.minimum(gap[alike] + up, 1.0)
+    return band, critical
+
+
+def _share_band(values: _Array, codes: _Codes, sup: Sup) -> tuple[Band, float]:
+    return bounded_band(values.mean(axis=0), mean_errors(values, codes), (0.0, 1.0), sup)
 
 
 def mean_errors(
@@ -200,6 +216,9 @@ def _ratio_errors(
     usual = float(joint @ joint) / total
     middle = (values.sum(axis=0) + usual * (low + high) / 2) / (total + usual)
     pulls = by_cluster((values - middle * weights[:, None]).T, codes).T
+    if codes is not None and len(pulls) > 1:
+        # A large cluster draws the mean to itself and looks quieter than it is.
+        pulls = pulls * ((1 - 1 / len(pulls)) / (1 - np.bincount(codes) / len(codes)))[:, None]
     halves = math.sqrt(0.5) * usual * np.stack((low - middle, high - middle))
     groups = effective_count(codes, len(weights))
     return Errors(middle, pulls / (total + usual), halves / (total + usual), groups)

@@ -108,6 +108,14 @@ def test_few_solved_tasks_leave_a_band_that_means_something() -> None:
     assert found.gap.low[-1] < 0 < found.gap.high[-1]
 
 
+def test_arms_that_agree_on_every_task_leave_what_each_of_them_leaves() -> None:
+    found = curve_bands(([0] * 47, 8), ([0] * 47, 8))
+    assert (found.gap.high == found.base.high).all()
+    assert (found.gap.low == -found.base.high).all()
+    # A change in 7 % of the tasks would show in none of 47 in 3 % of the cases.
+    assert found.gap.high[0] > 0.07
+
+
 def test_unknown_spread_is_nan_where_the_table_has_none() -> None:
     base = [1, 0, 2, 3] * 6
     found = tax_bands((base, 8), ([0] * 24, 8))
@@ -130,7 +138,7 @@ def test_never_failed_is_undefined() -> None:
 def test_one_task_decides_nothing() -> None:
     found = curve_bands(([3], 4), ([1], 4))
     assert (found.gap.low < 0).all()
-    assert (found.gap.high > 0.9).all()
+    assert (found.gap.high > 0.8).all()
 
 
 def test_order_of_tasks_seed_and_draws() -> None:
