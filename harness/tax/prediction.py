@@ -26,7 +26,7 @@ from agentenvs.harness.tax.shares import quantile
 
 __all__ = ["OverSplits", "SplitHalf", "split_half"]
 
-_MAX_SPLITS = 100_000
+_MAX_SPLITS = 10_000
 _Floats = NDArray[np.float64]
 
 
@@ -112,7 +112,7 @@ def split_half(
         early_K: the early budget, 2 <= early_K <= early_rollouts.
         late_K: the late budget, 2 <= late_K <= late_rollouts.
         late_rollouts: rollouts of each late task, drawn anew in each split; None for all.
-        splits: how often the tasks are halved.
+        splits: how often the tasks are halved, up to 10,000.
         seed: of the halves and the draws.
         confidence: of the percentiles over splits and the interval over cells.
 
@@ -124,6 +124,8 @@ def split_half(
     quantile(confidence)
     if type(splits) is not int or not 1 <= splits <= _MAX_SPLITS:
         raise BadArgument(f"Expected `splits` of 1 to {_MAX_SPLITS}, got {splits!r}.")
+    if type(seed) is not int or seed < 0:
+        raise BadArgument(f"Expected `seed` to be an integer of at least 0, got {seed!r}.")
     smallest = min(int(arm.n.min()) for pair in arms for arm in pair)
     few = single_k("early_rollouts", early_rollouts, smallest)
     many = None if late_rollouts is None else single_k("late_rollouts", late_rollouts, smallest)

@@ -140,6 +140,7 @@ def test_counts_are_matched_by_task_id_and_n_may_vary() -> None:
         ({"late_K": 9, "late_rollouts": 8}, "`late_K` of at most n"),
         ({"splits": 0}, "`splits` of 1"),
         ({"splits": True}, "`splits` of 1"),
+        ({"seed": -1}, "`seed` to be an integer"),
         ({"confidence": 1.5}, "confidence"),
     ],
 )
