@@ -11,7 +11,7 @@ from typing import Any
 
 from agentenvs import __version__
 from agentenvs.errors import AgentEnvsError, BadArgument, UnknownName
-from agentenvs.harness import commands, commands_data, commands_lab, commands_site
+from agentenvs.harness import commands, commands_data, commands_lab, commands_report, commands_site
 
 __all__ = ["build_parser", "main"]
 
@@ -68,7 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands_data.add_to(verbs)
     _add_run(verbs)
     _add_play(verbs)
-    _add_tax(verbs)
+    commands_report.add_to(verbs, _positive, _fraction)
     commands_site.add_to(verbs)
     commands_lab.add_to(verbs)
     return parser
@@ -185,32 +185,6 @@ def _add_play(verbs: Any) -> None:
     sub.add_argument("--task", help="the task to play; default one drawn by --seed")
     _add_arms(sub)
     sub.set_defaults(call=commands.play)
-
-
-def _add_tax(verbs: Any) -> None:
-    sub = verbs.add_parser(
-        "tax",
-        help="what post-training cost: two runs side by side",
-        description="Compare two runs over the same tasks: pass@k, A, S, the Sharpening Tax at "
-        "several K with intervals, the crossover k*, and the three bins of tasks.",
-    )
-    sub.add_argument("base", metavar="BASE", help="run folder, or JSON lines {task_id, pass_flags}")
-    sub.add_argument("post", metavar="POST", help="the same for the post-trained model")
-    sub.add_argument(
-        "-K",
-        dest="ks",
-        type=_positive,
-        action="append",
-        help="a budget; repeat for several (default: 2, 4, 8, n/4, n/2 and n)",
-    )
-    sub.add_argument(
-        "--confidence", type=_fraction, default=0.95, help="of the intervals (default: %(default)s)"
-    )
-    sub.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    sub.add_argument(
-        "--common", action="store_true", help="compare on the tasks that both have; says how many"
-    )
-    sub.set_defaults(call=commands.tax)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

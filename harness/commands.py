@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentenvs import registry
 from agentenvs.errors import BadArgument
+from agentenvs.harness import terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,19 +21,7 @@ __all__ = [
     "run_policy",
     "show_list",
     "summarise",
-    "tax",
 ]
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(highlight=False)
-
-
-def _say(text: str) -> None:
-    """Print plain text to standard output, whatever its width."""
-    print(text)
 
 
 def show_list(env: str | None, tasks: str | None) -> int:
@@ -47,10 +35,10 @@ def show_list(env: str | None, tasks: str | None) -> int:
         if env is None:
             raise BadArgument("`--tasks` needs an environment: agentenvs list ENV --tasks SET")
         for task in registry.tasks(env, tasks):
-            _say(task)
+            terminal.say(task)
         return 0
     worlds = registry.WORLDS.values() if env is None else [registry.world(env)]
-    console = _console()
+    console = terminal.console()
     for world in worlds:
         table = Table(title=f"{world.id}: {world.summary}", title_justify="left", box=None)
         table.add_column("task set")
@@ -74,7 +62,7 @@ def _show_kinds(title: str, kinds: Mapping[str, str]) -> None:
     table.add_column("what it is")
     for row in kinds.items():
         table.add_row(*row)
-    _console().print(table)
+    terminal.console().print(table)
 
 
 def _tasks(text: str | None) -> str | list[str] | None:
@@ -114,7 +102,7 @@ def run_policy(args: argparse.Namespace) -> int:
         transcripts=not args.no_transcripts,
         progress=not args.quiet,
     )
-    console = _console()
+    console = terminal.console()
     summarise(outcomes, console, args.out)
     if sampler is not None:
         told = sampler.stats().items()
@@ -164,28 +152,5 @@ def play(args: argparse.Namespace) -> int:
         examples=args.examples,
         seed=args.seed,
         env_kwargs=dict(args.env),
-        console=_console(),
+        console=terminal.console(),
     )
-
-
-def tax(args: argparse.Namespace) -> int:
-    """Print two runs side by side."""
-    from agentenvs.harness.outcomes import Outcomes
-    from agentenvs.harness.tax.table import compare
-
-    base, post = Outcomes.load(args.base), Outcomes.load(args.post)
-    comparison = compare(base, post, args.ks, args.confidence, common=args.common)
-    if args.json:
-        _say(json.dumps(_finite(comparison.to_dict()), indent=2))
-    else:
-        comparison.render(_console())
-    return 0
-
-
-def _finite(value: Any) -> Any:
-    """Replace NaN, which is no JSON, by null."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

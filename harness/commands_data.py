@@ -8,11 +8,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from agentenvs import sources
+from agentenvs.harness import terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from rich.console import Console
 
     from agentenvs.webshop import Catalog
 
@@ -106,17 +105,6 @@ def _add_audit(acts: Any) -> None:
     act.set_defaults(call=_audit)
 
 
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(highlight=False)
-
-
-def _say(text: str) -> None:
-    """Print plain text to standard output, whatever its width."""
-    print(text)
-
-
 def _list() -> int:
     """Print the sources: version, licence, size, and where each was found."""
     from rich.table import Table
@@ -130,7 +118,7 @@ def _list() -> int:
         size = f"{row.size / 1e6:,.1f}"
         where = str(row.path or f"agentenvs data pull {row.name}")
         table.add_row(row.name, row.version, row.licence, size, row.found, where)
-    console = _console()
+    console = terminal.console()
     console.print(table)
     for row in rows:
         said = [_variant(row.name, row.version, row.title), *row.notes]
@@ -150,10 +138,12 @@ def _pull(name: str) -> int:
     """Fetch a source into the cache."""
     with sources.console_progress() as progress:
         tree = sources.pull(name, progress)
-    _say(_what(tree))
+    terminal.say(_what(tree))
     others = [entry for entry in sources.members(name) if entry.name != tree.source.name]
     for entry in others:
-        _say(f"{entry.title} ({entry.size / 1e6:,.0f} MB): agentenvs data pull {entry.name}")
+        terminal.say(
+            f"{entry.title} ({entry.size / 1e6:,.0f} MB): agentenvs data pull {entry.name}"
+        )
     return 0
 
 
@@ -161,7 +151,7 @@ def _import(name: str, path: str) -> int:
     """Take a source from a file or folder, once its content has been verified."""
     with sources.console_progress() as progress:
         tree = sources.import_(name, path, progress)
-    _say(_what(tree))
+    terminal.say(_what(tree))
     return 0
 
 
@@ -178,14 +168,14 @@ def _verify(name: str | None) -> int:
         with sources.console_progress() as progress:
             (state,) = sources.status(item, progress)
             if state.found == "missing" and not state.notes and item != name:
-                _say(f"{item}: not here")
+                terminal.say(f"{item}: not here")
                 continue
             problems = sources.verify(item, progress)
         checked += 1
         wrong += bool(problems)
         note = _variant(item, state.version, state.title)
         good = f"as pinned, version {state.version}" + (f"; {note}" if note else "")
-        _say(f"{item}: {'; '.join(problems) if problems else good}")
+        terminal.say(f"{item}: {'; '.join(problems) if problems else good}")
     return 1 if wrong or (name is not None and not checked) else 0
 
 
@@ -211,18 +201,18 @@ def _compile(args: argparse.Namespace) -> int:
 def _summarise(catalog: Catalog, folder: Path, seconds: float) -> None:
     meta = catalog.meta
     counts = meta["counts"]
-    _say(f"catalog {catalog.name} ({catalog.digest}): {folder}")
-    _say(f"{counts['products']:,} products of {counts['records']:,} records")
+    terminal.say(f"catalog {catalog.name} ({catalog.digest}): {folder}")
+    terminal.say(f"{counts['products']:,} products of {counts['records']:,} records")
     for part, text in (("rejected", "rejected"), ("unusable", "left out of a product")):
         for reason, entry in meta[part].items():
             examples = ", ".join(entry["asins"])
-            _say(f"  {entry['count']:,} {text}: {reason} ({examples})")
-    _say(
+            terminal.say(f"  {entry['count']:,} {text}: {reason} ({examples})")
+    terminal.say(
         f"{counts['synthetic_goals']:,} synthetic goals of {counts['synthetic_products']:,} "
         f"products, {counts['human_goals']:,} human goals"
     )
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    _say(f"nouns: {meta['nouns']['tagger']}; {size / 1e6:,.1f} MB, {seconds:,.1f} s")
+    terminal.say(f"nouns: {meta['nouns']['tagger']}; {size / 1e6:,.1f} MB, {seconds:,.1f} s")
 
 
 def _audit(args: argparse.Namespace) -> int:
@@ -243,13 +233,13 @@ def _audit(args: argparse.Namespace) -> int:
                     "reasons": finding.missed,
                     "unclickable": finding.unclickable,
                 }
-                _say(json.dumps(row, ensure_ascii=False))
+                terminal.say(json.dumps(row, ensure_ascii=False))
             else:
                 why = "; ".join((*finding.missed, *finding.unclickable))
-                _say(f"{finding.task}\t{finding.total:.4f}\t{why}")
+                terminal.say(f"{finding.task}\t{finding.total:.4f}\t{why}")
     if not args.json:
         goals = len(catalog.goals("synthetic"))
-        _say(
+        terminal.say(
             f"{found:,} of {goals:,} synthetic goals of {catalog.name} score below 1.0 under "
             f"{args.rules!r} rules when exactly the right item and options are bought"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from agentenvs import registry
 from agentenvs.errors import BadArgument, SourceError, UnknownName
 from agentenvs.harness.outcomes import Outcomes
 
-__all__ = ["AUTO", "NONE", "TaskFacts", "task_facts"]
+__all__ = ["AUTO", "NONE", "TaskFacts", "clusters_of", "task_facts"]
 
 AUTO, NONE = "auto", "none"
 _ID_KEYS = ("task_id", "task", "id")
@@ -54,7 +54,8 @@ def task_facts(
     labels: dict[str, str] | None = None
     tagged: dict[str, str] = {}
     if clusters == AUTO:
-        labels = _asked_clusters(settings, ids, notes)
+        labels, note = clusters_of(settings, ids)
+        notes.extend([note] if note else [])
     elif clusters != NONE:
         labels = _file_clusters(Path(clusters), ids)
     if unsolvable == AUTO:
@@ -66,18 +67,27 @@ def task_facts(
     return TaskFacts(labels, tagged, tuple(notes))
 
 
-def _asked_clusters(
-    settings: Mapping[str, Any], ids: list[str], notes: list[str]
-) -> dict[str, str] | None:
+def clusters_of(
+    settings: Mapping[str, Any], ids: Sequence[str]
+) -> tuple[dict[str, str] | None, str]:
+    """Ask the environment of a run which of its tasks hang together.
+
+    Args:
+        settings: of the run.
+        ids: its tasks.
+
+    Returns:
+        Task id -> label, None where nothing is known; and why it could not be looked up, "" where
+        it could or the run names no environment.
+    """
     env_id = settings.get("env_id")
     if not isinstance(env_id, str):
-        return None
+        return None, ""
     try:
         options = _options(env_id, settings)
-        return dict(zip(ids, registry.clusters(env_id, ids, **options), strict=True))
+        return dict(zip(ids, registry.clusters(env_id, ids, **options), strict=True)), ""
     except (SourceError, UnknownName, BadArgument) as error:
-        notes.append(f"which tasks hang together could not be looked up ({error})")
-        return None
+        return None, f"which tasks hang together could not be looked up ({error})"
 
 
 def _asked_unsolvable(settings: Mapping[str, Any], ids: list[str]) -> dict[str, str]:

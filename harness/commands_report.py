@@ -1,0 +1,260 @@
+"""What `agentenvs tax` and `agentenvs report` do: two runs, or a study of many, in numbers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentenvs.errors import BadArgument
+from agentenvs.harness import terminal
+from agentenvs.harness.task_facts import AUTO, NONE, clusters_of, task_facts
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from agentenvs.harness.outcomes import Outcomes
+    from agentenvs.harness.report import Findings
+    from agentenvs.harness.report.figures import Picture
+
+__all__ = ["add_to"]
+
+_EPILOG = """\
+examples:
+  agentenvs report runs/base runs/post -o report.html
+  agentenvs report runs/base runs/post -o report.html --price 1 3 --target 0.8 --figures figures
+  agentenvs report study.toml -o study.html
+
+docs/report.md tells how to read the page, docs/study.md what study.toml holds.
+"""
+
+
+def add_to(verbs: Any, positive: Callable[[str], int], fraction: Callable[[str], float]) -> None:
+    """Add the verbs to the command."""
+    _add_tax(verbs, positive, fraction)
+    _add_report(verbs, positive, fraction)
+
+
+def _add_tax(verbs: Any, positive: Callable[[str], int], fraction: Callable[[str], float]) -> None:
+    sub = verbs.add_parser(
+        "tax",
+        help="what post-training cost: two runs side by side",
+        description="Compare two runs over the same tasks: pass@k, A, S, the Sharpening Tax at "
+        "several K with intervals, the crossover k*, and the three bins of tasks.",
+    )
+    sub.add_argument("base", metavar="BASE", help="run folder, or JSON lines {task_id, pass_flags}")
+    sub.add_argument("post", metavar="POST", help="the same for the post-trained model")
+    _add_shared(sub, positive, fraction)
+    sub.set_defaults(call=_tax)
+
+
+def _add_report(
+    verbs: Any, positive: Callable[[str], int], fraction: Callable[[str], float]
+) -> None:
+    sub = verbs.add_parser(
+        "report",
+        help="what post-training cost, on one page; or a study of many pairs",
+        description="Tell what post-training cost on one self-contained HTML page, from two runs "
+        "over the same tasks or from a study of many pairs. Pages and figures need the extra "
+        "report.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    sub.add_argument(
+        "paths",
+        metavar="BASE POST | STUDY.toml",
+        nargs="+",
+        help="two run folders, or files of JSON lines; or the file of a study",
+    )
+    sub.add_argument("-o", "--out", metavar="FILE", help="write the page there")
+    sub.add_argument("--figures", metavar="DIR", help="write the figures there, as SVG and PNG")
+    sub.add_argument("--title", help="of the page")
+    _add_shared(sub, positive, fraction)
+    sub.add_argument(
+        "--price",
+        nargs=2,
+        type=float,
+        default=(1.0, 1.0),
+        metavar=("BASE", "POST"),
+        help="what a rollout of each costs, in any unit (default: 1 1)",
+    )
+    sub.add_argument(
+        "--target",
+        type=fraction,
+        help="the share of tasks to solve, for which the cheapest way is looked for",
+    )
+    sub.add_argument("--no-transcripts", action="store_true", help="leave out what was said")
+    sub.set_defaults(call=_report)
+
+
+def _add_shared(
+    sub: argparse.ArgumentParser, positive: Callable[[str], int], fraction: Callable[[str], float]
+) -> None:
+    sub.add_argument(
+        "-K",
+        dest="ks",
+        type=positive,
+        action="append",
+        help="a budget; repeat for several (default: n/4, n/2, 2, 4, 8 and n)",
+    )
+    sub.add_argument(
+        "--confidence", type=fraction, default=0.95, help="of the intervals (default: %(default)s)"
+    )
+    sub.add_argument("--json", action="store_true", help="print JSON instead of text")
+    sub.add_argument(
+        "--common", action="store_true", help="compare on the tasks that both have; says how many"
+    )
+    sub.add_argument(
+        "--clusters",
+        default=AUTO,
+        metavar="auto|none|FILE",
+        help="tasks that hang together, which widens intervals: as the environment knows them "
+        "(auto, the default), or a file of lines TASK<tab>LABEL",
+    )
+    sub.add_argument(
+        "--unsolvable",
+        default=AUTO,
+        metavar="auto|none|FILE",
+        help="tasks out of reach, without which everything is told as well: those that the "
+        "environment knows (auto, the default), or a file with a task id a line",
+    )
+
+
+def _tax(args: argparse.Namespace) -> int:
+    """Print two runs side by side."""
+    from agentenvs.harness.tax import compare
+
+    base, post = _load(args.base), _load(args.post)
+    known = task_facts(base, post, args.clusters, args.unsolvable)
+    comparison = compare(
+        base,
+        post,
+        args.ks,
+        args.confidence,
+        common=args.common,
+        clusters=known.clusters,
+        unsolvable=known.unsolvable,
+    )
+    if args.json:
+        terminal.say_json(comparison.to_dict())
+        return 0
+    console = terminal.console()
+    comparison.render(console)
+    for note in known.notes:
+        console.print(f"note: {note}", style="dim", markup=False, highlight=False)
+    return 0
+
+
+def _report(args: argparse.Namespace) -> int:
+    """Write a page about two runs or a study, and print what matters most."""
+    study = len(args.paths) == 1 and Path(args.paths[0]).suffix == ".toml"
+    if not study and len(args.paths) != 2:
+        raise BadArgument(
+            "Expected two runs, or one study file that ends in .toml: "
+            f"agentenvs report BASE POST, got {len(args.paths)} paths."
+        )
+    return _study(args) if study else _pair(args)
+
+
+def _pair(args: argparse.Namespace) -> int:
+    from agentenvs.harness.report import find, page, pictures
+    from agentenvs.harness.report.words import headline, ranges, verdict
+
+    first, second = args.paths
+    base, post = _load(first), _load(second)
+    known = task_facts(base, post, args.clusters, args.unsolvable)
+    said = not args.no_transcripts and args.out is not None
+    findings = find(
+        base,
+        post,
+        ks=args.ks,
+        confidence=args.confidence,
+        common=args.common,
+        clusters=known.clusters,
+        unsolvable=known.unsolvable,
+        price=tuple(args.price),
+        target=args.target,
+        transcripts=(_transcripts(first), _transcripts(second)) if said else (None, None),
+    )
+    drawn = pictures(findings) if args.out or args.figures else []
+    if args.out:
+        title = args.title or _title(findings)
+        _write(args.out, page(findings, drawn, title))
+    written = _save(drawn, args.figures)
+    if args.json:
+        terminal.say_json(findings.to_dict())
+        return 0
+    console = terminal.console()
+    for line in (headline(findings), ranges(findings), verdict(findings).text):
+        console.print(line, markup=False, highlight=False)
+    for warning in (*findings.comparison.warnings, *known.notes):
+        console.print(f"warning: {warning}", style="yellow", markup=False, highlight=False)
+    _say_where(console, args.out, written)
+    return 0
+
+
+def _study(args: argparse.Namespace) -> int:
+    from agentenvs.harness.report.study import study_report
+
+    def clusters(settings: Mapping[str, Any], ids: Sequence[str]) -> Sequence[Hashable] | None:
+        labels, _ = clusters_of(settings, ids)
+        return None if labels is None else [labels[name] for name in ids]
+
+    found = study_report(
+        args.paths[0],
+        confidence=args.confidence,
+        clusters=None if args.clusters == NONE else clusters,
+    )
+    if args.out:
+        _write(args.out, found.page())
+    written = _save(found.pictures() if args.figures else [], args.figures)
+    if args.json:
+        terminal.say_json(found.to_dict())
+        return 0
+    console = terminal.console()
+    found.render(console)
+    _say_where(console, args.out, written)
+    return 0
+
+
+def _load(path: str) -> Outcomes:
+    from agentenvs.harness.outcomes import Outcomes
+
+    return Outcomes.load(path)
+
+
+def _transcripts(path: str) -> Any:
+    from agentenvs.harness.transcripts import read_transcripts
+
+    return read_transcripts(path) if Path(path).is_dir() else None
+
+
+def _title(findings: Findings) -> str:
+    return "What post-training cost" if not findings.comparison.scripted else "Two scripted runs"
+
+
+def _write(path: str, text: str) -> None:
+    from agentenvs.harness.outcomes_file import write_whole
+
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    write_whole(Path(path), [text.encode("utf-8")])
+
+
+def _save(drawn: Sequence[Picture], folder: str | None) -> list[Path]:
+    if folder is None:
+        return []
+    from agentenvs.harness.report.figures import save
+
+    return save(drawn, Path(folder))
+
+
+def _say_where(console: Console, out: str | None, figures: Sequence[Path]) -> None:
+    if out:
+        console.print(f"page: {out}", soft_wrap=True, markup=False)
+    if figures:
+        console.print(
+            f"figures: {len(figures)} files in {figures[0].parent}", soft_wrap=True, markup=False
+        )
+    if not out and not figures:
+        console.print("Add -o FILE for the whole page.", style="dim", markup=False)
