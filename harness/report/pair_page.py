@@ -30,7 +30,7 @@ from agentenvs.harness.report.sections_method import (
 )
 from agentenvs.harness.report.sections_tasks import parse_section, tasks_section
 from agentenvs.harness.report.sections_use import routing_section, size_section
-from agentenvs.harness.report.voice import long_names, upper, voice
+from agentenvs.harness.report.voice import long_names, trained, upper, voice
 from agentenvs.harness.report.words import facts, headline, meaning, ranges, verdict
 from agentenvs.harness.tax.render import SCRIPTED_MARK
 
@@ -113,7 +113,9 @@ def _lead(found: Findings) -> str:
         many = "" if alike else f", {low:,}{f' to {high:,}' if high > low else ''} tries a task"
         called = name if told.scripted else f"the {name} ({label})"
         arms.append(f"{called}: {_short(policy or 'unnamed')}{many}")
-    return f"{intro} Taken for {arms[0]}; for {arms[1]}."
+    taken = "Taken for " if trained(found) else ""
+    told_who = f"{taken}{arms[0]}; {'for ' if taken else ''}{arms[1]}"
+    return f"{intro} {upper(told_who)}."
 
 
 def _short(value: str) -> str:

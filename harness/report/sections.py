@@ -56,18 +56,20 @@ def tax_section(found: Findings, figure: str) -> str:
         figure,
         "<div>",
         paragraph(
-            "The Sharpening Tax asks how much less it helps to try again after training. S(K) is "
-            "the share of the first try's failures that up to K tries mend, early ones counting "
-            "more; Tax_S is S before minus S after. Above 0, training took away some of what "
-            "trying again used to give."
+            "The Sharpening Tax asks how much less it helps to try again. S(K) is the share of the "
+            "first try's failures that up to K tries mend, early ones counting more; Tax_S is S "
+            f"({first}) minus S ({second}). Above 0, {voice(found).second} has less to gain from "
+            f"trying again than {voice(found).first}."
         ),
         paragraph(
             "A(K) says the same in tries: how many failed tries go by before the first success, "
-            "if it comes within K tries. Tax_A is A before minus A after. It also rises when the "
-            "same tasks are solved sooner, so look at pass@K beside it."
+            "if it comes within K tries. Tax_A is the same difference of A. It also rises when the "
+            "same tasks are solved sooner, so look at pass@K, the share of tasks solved within K "
+            "tries, beside it."
         ),
         paragraph(
-            "The size of the tax, and even its sign, can change with K. One K alone says little."
+            "The size of the tax, and even its sign, can change with K. One K alone says little. "
+            "The first rows of the table are those that the tries played here tell best."
         ),
         "</div></div>",
         table(heads, rows),
@@ -93,7 +95,6 @@ def origin_section(found: Findings, figure: str) -> str:
     split, parts = found.decomposition, found.parts
     if split is None or parts is None:
         return ""
-    say = voice(found)
     k = split.K
     words = [
         f"Each task is put into a bin by its rollouts: never, sometimes or always solved. At "
@@ -101,11 +102,11 @@ def origin_section(found: Findings, figure: str) -> str:
         "the nine kinds of tasks bring.",
         _largest(found),
         f"Told another way, {signed(parts.coverage.value, 2)} tries come from solving "
-        f"{'fewer' if parts.coverage.value > 0 else 'no fewer'} tasks within {k} tries (coverage"
-        f"{_in(parts.coverage)}), and {signed(parts.earliness.value, 2)} from solving tasks at "
-        f"other times on the way (earliness{_in(parts.earliness)}; above 0, {say.second} is ahead "
-        "on average). A tax without a coverage part is no lost task: the same tasks are solved "
-        "sooner.",
+        f"{'fewer' if parts.coverage.value > 0 else 'more'} tasks within {k} tries (coverage"
+        f"{_in(parts.coverage)}), and {signed(parts.earliness.value, 2)} from being "
+        f"{'ahead' if parts.earliness.value > 0 else 'behind'} on the way there (earliness"
+        f"{_in(parts.earliness)}). A tax without a coverage part is no lost task: the same tasks "
+        "are solved sooner.",
     ]
     rows: list[list[str | Cell]] = []
     for at, name in enumerate(BINS):

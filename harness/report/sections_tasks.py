@@ -59,12 +59,13 @@ def tasks_section(found: Findings, room: int) -> str:
     body.append(_changed(found, top, _caption(len(top), len(moved))))
     talks = "".join(_talks(found, one, room) for one in top)
     if talks:
-        body.append("<h3>What was said</h3>")
+        body.append("<h3 class='talks'>What was said</h3>")
         body.append(
             paragraph(
                 "One rollout that succeeded, from the model that solves the task more often, and "
                 "one that failed, from the other, for the reason that is most frequent there. "
-                "Everything below was written by models and environments."
+                "Everything below was written by models and environments.",
+                "talks",
             )
         )
         body.append(talks)

@@ -8,7 +8,7 @@ from agentenvs.harness.report.cells import share_cell
 from agentenvs.harness.report.formats import count, number, percent, signed
 from agentenvs.harness.report.gather import Findings
 from agentenvs.harness.report.markup import Cell, paragraph, section, table
-from agentenvs.harness.report.voice import names
+from agentenvs.harness.report.voice import names, voice
 from agentenvs.harness.tax.options import KINDS, Option
 from agentenvs.harness.tax.pilot import PilotProtocol
 from agentenvs.harness.tax.planning import SampleSize
@@ -66,7 +66,7 @@ def _pilot(found: Findings) -> list[str]:
         f"from that, judged on other tries. {percent(pilot.agreement)} of such pilots call the "
         f"same way best as the other tries do. {_pays(pilot)}"
     )
-    told = table(["", "solved", "cost of a task", f"given to {names(found)[0]}"], rows)
+    told = table(["", "solved", "cost of a task", f"given to {voice(found).first}"], rows)
     return ["<h3>Deciding from a few tries</h3>", paragraph(words), told]
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from agentenvs.harness.report.gather import Findings
 
-__all__ = ["Voice", "long_names", "names", "upper", "voice"]
+__all__ = ["Voice", "long_names", "names", "trained", "upper", "voice"]
 
 
 class Voice(NamedTuple):
@@ -56,6 +56,11 @@ def voice(found: Findings) -> Voice:
         one, two = found.labels
         return Voice(f"With {two}", f"with {one}", f" with {one}", one, two, (one, two), (one, two))
     return _RUNS if found.one_model else _TRAINING
+
+
+def trained(found: Findings) -> bool:
+    """Return whether training may lie between the arms."""
+    return not (found.comparison.scripted or found.one_model)
 
 
 def names(found: Findings) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from agentenvs.harness.report.formats import (
     spread,
 )
 from agentenvs.harness.report.gather import Findings
-from agentenvs.harness.report.voice import Voice, upper, voice
+from agentenvs.harness.report.voice import Voice, trained, upper, voice
 from agentenvs.harness.tax import Estimate
 
 __all__ = ["Fact", "Verdict", "facts", "headline", "meaning", "moved", "ranges", "verdict"]
@@ -106,7 +106,7 @@ def headline(found: Findings) -> str:
 def _doubt(ways: list[str]) -> str:
     """Return what the headline adds where it tells of differences that may be chance."""
     if set(ways) == {"open"}:
-        return "; that does not tell the two models apart"
+        return "; that does not tell the two apart"
     return ", which may be chance" if ways[-1] == "open" else ""
 
 
@@ -150,9 +150,10 @@ def ranges(found: Findings) -> str:
     if found.top > 1:
         parts.append(f"{found.top} tries: {_change(_most(found)[2])}")
     sure = f"{100 * told.confidence:g}\u00a0%"
+    seed = "; another training run may differ by more" if trained(found) else ""
     return (
         f"{'; '.join(parts)}. In brackets: {sure} intervals, for other tasks of this kind and "
-        "other tries; another training run may differ by more."
+        f"other tries{seed}."
     )
 
 
