@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import Arm, as_tasks, check_k, integers, paired, single_k
-from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
+from agentenvs.harness.tax.clusters import Clusters, cluster_codes, effective_count
 from agentenvs.harness.tax.estimators import mean_unbroken, pass_hat_k
 from agentenvs.harness.tax.intervals import share_gap
 from agentenvs.harness.tax.linear import critical_value
@@ -73,5 +73,5 @@ def consistency_gap(
     tries = single_k("k", k, int(min(arms.base.n.min(), arms.post.n.min())))
     one, two = (pass_hat_k(*arm, tries) for arm in arms)
     codes = cluster_codes(clusters, base, len(one))
-    critical = critical_value(confidence, cluster_count(codes, len(one)))
+    critical = critical_value(confidence, effective_count(codes, len(one)))
     return share_gap(two, one, critical, quantile(confidence), codes)

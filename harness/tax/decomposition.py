@@ -14,7 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.harness.tax._checks import Arm, Tasks, paired, single_k
-from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
+from agentenvs.harness.tax.clusters import (
+    Clusters,
+    cluster_codes,
+    cluster_count,
+    effective_count,
+)
 from agentenvs.harness.tax.estimators import area, pass_at_k, pass_hat_k
 from agentenvs.harness.tax.linear import critical_value, interval_of, mean_of
 from agentenvs.harness.tax.shares import Estimate
@@ -79,6 +84,10 @@ def decompose(
         confidence: the share of intervals that should hold the truth.
         clusters: which tasks are drawn together: a label for each task of base, or by task id.
 
+    Returns:
+        Counts, shares and what the cells bring, which sum to Tax_A(K) exactly. Intervals are cut
+        to the signs that a cell can have.
+
     Raises:
         BadArgument: as `sharpening_tax`, or `confidence` outside (0, 1), or `clusters` that do
             not fit the tasks.
@@ -87,13 +96,20 @@ def decompose(
     k = single_k("K", K, int(min(arms.base.n.min(), arms.post.n.min())))
     size = len(arms.base.c)
     codes = cluster_codes(clusters, base, size)
-    groups = cluster_count(codes, size)
-    critical = critical_value(confidence, groups)
+    critical = critical_value(confidence, effective_count(codes, size))
     drop = area(*arms.base, k) - area(*arms.post, k)
     cell = 3 * bins(arms.base) + bins(arms.post)
     tasks = np.bincount(cell, minlength=9).reshape(3, 3)
     found = [
-        interval_of(mean_of(np.where(cell == at, drop, 0.0)), critical, codes) for at in range(9)
+        interval_of(
+            mean_of(np.where(cell == at, drop, 0.0)),
+            critical,
+            codes,
+            # A is 0 where base solves a task never or always, and where post does.
+            low=-np.inf if at % 3 == 1 else 0.0,
+            high=np.inf if at // 3 == 1 else 0.0,
+        )
+        for at in range(9)
     ]
     return Decomposition(
         K=k,
@@ -104,7 +120,7 @@ def decompose(
         confidence=confidence,
         method="delta",
         covers=("tasks", "rollouts"),
-        clusters=groups,
+        clusters=cluster_count(codes, size),
     )
 
 

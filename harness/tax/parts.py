@@ -17,7 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.harness.tax._checks import Arm, paired, single_k
-from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
+from agentenvs.harness.tax.clusters import (
+    Clusters,
+    cluster_codes,
+    cluster_count,
+    effective_count,
+)
 from agentenvs.harness.tax.estimators import area, pass_at_k
 from agentenvs.harness.tax.intervals import drop_of
 from agentenvs.harness.tax.linear import critical_value, mean_of
@@ -76,8 +81,7 @@ def tax_parts(
     k = single_k("K", K, int(min(arms.base.n.min(), arms.post.n.min())))
     size = len(arms.base.c)
     codes = cluster_codes(clusters, base, size)
-    groups = cluster_count(codes, size)
-    critical = critical_value(confidence, groups)
+    critical = critical_value(confidence, effective_count(codes, size))
 
     def drop(one: NDArray[np.float64], two: NDArray[np.float64]) -> Estimate:
         return drop_of(mean_of(one), mean_of(two), critical, codes)
@@ -94,5 +98,5 @@ def tax_parts(
         confidence=confidence,
         method="delta",
         covers=("tasks", "rollouts"),
-        clusters=groups,
+        clusters=cluster_count(codes, size),
     )

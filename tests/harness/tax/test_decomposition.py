@@ -107,6 +107,14 @@ def test_a_single_cell_has_the_interval_of_the_tax() -> None:
     assert (found.confidence, found.method, found.covers) == (0.9, "delta", ("tasks", "rollouts"))
 
 
+def test_intervals_keep_to_the_signs_that_a_cell_can_have() -> None:
+    base, post = ([0, 2, 3, 1, 5, 8], 8), ([1, 0, 8, 4, 2, 5], 8)
+    cells = decompose(base, post, 4).cells
+    assert cells[0][1].low < cells[0][1].value < cells[0][1].high == 0
+    assert cells[2][1].high == cells[1][0].low == cells[1][2].low == 0
+    assert cells[1][1].low < 0 < cells[1][1].high
+
+
 def test_empty_cells_and_fixed_ones_have_no_interval() -> None:
     found = decompose(([0, 3, 5, 0, 8], 8), ([0, 0, 4, 8, 8], 8), 4)
     for row, column in ((0, 0), (0, 1), (0, 2), (2, 0), (2, 2)):
