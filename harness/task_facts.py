@@ -60,6 +60,10 @@ def task_facts(
         labels = _file_clusters(Path(clusters), ids)
     if unsolvable == AUTO:
         tagged = _asked_unsolvable(settings, ids)
+        if len(tagged) == len(ids):
+            # Nothing would be left to tell without them.
+            tagged = {}
+            notes.append("every task of these runs is known to be out of reach")
     elif unsolvable != NONE:
         tagged = _file_unsolvable(Path(unsolvable), ids)
     if labels is not None and len(set(labels.values())) == len(labels):

@@ -50,6 +50,14 @@ def test_tasks_out_of_reach_depend_on_the_rules() -> None:
         assert list(task_facts(runs, runs).unsolvable) == named
 
 
+def test_runs_of_nothing_but_tasks_out_of_reach_keep_them() -> None:
+    settings = {"env_id": "agentenvs/BFCLv4-v0", "env_kwargs": {"rules": "fixed"}}
+    runs = outcomes(("multi_turn_miss_func_49",), settings)
+    found = task_facts(runs, runs)
+    assert found.unsolvable == {}
+    assert "out of reach" in found.notes[0]
+
+
 def test_missing_data_and_strange_settings_are_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object) -> None:
         raise SourceMissing("no catalog here")

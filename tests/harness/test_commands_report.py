@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentenvs.harness.cli import main
+
+BASE = {"a": 1, "b": 3, "c": 0, "d": 5, "e": 2, "f": 4}
+POST = {"a": 0, "b": 8, "c": 0, "d": 8, "e": 0, "f": 7}
+N = 8
+
+
+def write(path: Path, counts: dict[str, int]) -> str:
+    rows = ({"task_id": t, "pass_flags": [i < c for i in range(N)]} for t, c in counts.items())
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[str, str]:
+    return write(tmp_path / "base.jsonl", BASE), write(tmp_path / "post.jsonl", POST)
+
+
+@pytest.fixture
+def fails(capsys: pytest.CaptureFixture[str]) -> Callable[[Sequence[str]], str]:
+    def run(arguments: Sequence[str]) -> str:
+        assert main(list(arguments)) in (1, 2)
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        assert "Traceback" not in shown.err
+        return shown.err
+
+    return run
+
+
+def test_two_files_become_a_page_and_figures(
+    pair: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib", reason="needs the extra `report`")
+    page, folder = tmp_path / "out" / "page.html", tmp_path / "figures"
+    asked = ["report", *pair, "-o", str(page), "--figures", str(folder), "--title", "a <b> title"]
+    assert main(asked) == 0
+    shown = capsys.readouterr().out
+    assert "48\xa0%" in shown
+    assert f"page: {page}" in shown
+    text = page.read_text("utf-8")
+    assert "a &lt;b&gt; title" in text
+    assert "nothing is known of how the outcomes were made" in text
+    drawn = {path.suffix for path in folder.iterdir()}
+    assert drawn == {".svg", ".png"}
+    assert len(list(folder.iterdir())) == 12
+
+
+def test_without_a_file_the_answer_is_printed_alone(
+    pair: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(tmp_path.iterdir())
+    assert main(["report", *pair]) == 0
+    shown = capsys.readouterr().out
+    assert "Add -o FILE" in shown
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_json_is_json(pair: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", *pair, "--json", "--target", "0.5", "--price", "1", "3"]) == 0
+
+    def refuse(constant: str) -> Any:
+        raise AssertionError(constant)
+
+    found = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    assert found["tasks"] == 6
+    assert found["crossover"]["K"] == N
+
+
+def test_clusters_and_tasks_out_of_reach_come_from_files(
+    pair: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clusters, tagged = tmp_path / "clusters.txt", tmp_path / "tagged.txt"
+    clusters.write_text("".join(f"{task}\t{at // 2}\n" for at, task in enumerate("abcdef")))
+    tagged.write_text("c\n")
+    files = ["--clusters", str(clusters), "--unsolvable", str(tagged)]
+    assert main(["tax", *pair, *files]) == 0
+    shown = capsys.readouterr().out
+    assert "in 3 clusters" in shown
+    assert "1 of 6 tasks is tagged as unsolvable" in shown
+    assert main(["report", *pair, *files, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["clusters"] == 3
+
+
+def test_a_study_becomes_a_table_and_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib", reason="needs the extra `report`")
+    for name in ("small", "large"):
+        for arm, counts in (("base", BASE), ("post", POST)):
+            folder = tmp_path / name / "Desk"
+            folder.mkdir(parents=True, exist_ok=True)
+            write(folder / f"{arm}.jsonl", counts)
+    study, page = tmp_path / "study.toml", tmp_path / "study.html"
+    study.write_text(
+        'title = "Two"\nbenchmarks = ["Desk"]\narms = ["base", "post"]\n'
+        'runs = "{pair}/{benchmark}/{arm}.jsonl"\n'
+        '[[pairs]]\nname = "small"\nsize = 1e9\n[[pairs]]\nname = "large"\nsize = 9e9\n'
+    )
+    assert main(["report", str(study), "-o", str(page), "--figures", str(tmp_path / "f")]) == 0
+    shown = capsys.readouterr().out
+    assert "2 comparisons" in shown
+    assert "Two" in page.read_text("utf-8")
+    assert list((tmp_path / "f").glob("*.svg"))
+    assert main(["report", str(study), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["cells"]) == 2
+
+
+def test_scripted_policies_are_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="needs the extra `report`")
+    runs = [str(tmp_path / name) for name in ("wide", "narrow")]
+    for run in runs:
+        policy = f"scripted:{Path(run).name}"
+        asked = ["run", "ToolLab", "--tasks", "mini", "--policy", policy, "-n", "4", "--quiet"]
+        assert main([*asked, "--out", run]) == 0
+    page = tmp_path / "page.html"
+    assert main(["report", *runs, "-o", str(page)]) == 0
+    text = page.read_text("utf-8")
+    assert "no model was measured" in text.lower()
+    assert "<details" in text
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rows": '{"task_id": "z", "c": 1, "n": 8}\n'}, "over the same tasks"),
+        ({"rows": ""}, "post"),
+        ({"rows": '{"task_id": "a", "c": NaN, "n": 8}\n'}, "post.jsonl:1"),
+        ({"rows": '{"task_id": "a", "c": 9, "n": 8}\n'}, "post.jsonl:1"),
+        ({"rows": '{"task_id": "a", "c": 1, "n": 8}\n{"task_id": "a", "c": 2, "n": 8}\n'}, "a"),
+        ({"more": ["-K", "9"]}, "at most n, got K = 9"),
+        ({"more": ["--clusters", "nowhere.txt"]}, "nowhere.txt"),
+        ({"more": ["--price", "-1", "2"]}, "price"),
+        ({"more": ["--price", "nan", "2"]}, "price"),
+    ],
+)
+def test_bad_input_is_told_in_a_sentence(
+    pair: tuple[str, str],
+    fails: Callable[[Sequence[str]], str],
+    change: dict[str, Any],
+    message: str,
+) -> None:
+    if "rows" in change:
+        Path(pair[1]).write_text(change["rows"])
+    for verb in ("report", "tax"):
+        if verb == "tax" and "--price" in change.get("more", ()):
+            continue
+        assert message in fails([verb, *pair, *change.get("more", ())])
+
+
+def test_one_run_alone_or_three_are_refused(
+    pair: tuple[str, str], fails: Callable[[Sequence[str]], str], tmp_path: Path
+) -> None:
+    assert "two runs, or one study file" in fails(["report", pair[0]])
+    assert "two runs, or one study file" in fails(["report", *pair, pair[0]])
+    assert "nowhere.toml" in fails(["report", str(tmp_path / "nowhere.toml")])
