@@ -12,13 +12,15 @@ if TYPE_CHECKING:
     from agentenvs.harness.report.gather import Findings, find
     from agentenvs.harness.report.pair_figures import pictures
     from agentenvs.harness.report.pair_page import page
+    from agentenvs.harness.report.study import StudyReport, study_report
 
-__all__ = ["Findings", "find", "page", "pictures"]
+__all__ = ["Findings", "StudyReport", "find", "page", "pictures", "study_report"]
 
 _MODULES = {
     "gather": ("Findings", "find"),
     "pair_page": ("page",),
     "pair_figures": ("pictures",),
+    "study": ("StudyReport", "study_report"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -8,8 +8,6 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from agentenvs.harness.report import study_words as words
-from agentenvs.harness.report.formats import number, signed
-from agentenvs.harness.report.markup import Cell as Entry
 from agentenvs.harness.report.markup import folded, paragraph, section, text
 from agentenvs.harness.report.markup import table as grid
 from agentenvs.harness.report.paint import Picture
@@ -20,6 +18,7 @@ from agentenvs.harness.report.study_tables import (
     Table,
     choice_table,
     gain_table,
+    published_table,
     relation_table,
     sign_table,
     tax_table,
@@ -62,6 +61,7 @@ def _body(found: StudyReport, pictures: Sequence[Picture]) -> list[str]:
     signs = sign_table(found.signs, words.shared(found))
     relations = relation_table(found.relations, found.ks)
     choices = choice_table(found.cells, found.study)
+    beside = published_table(found.published, found.cells)
     return [
         _top(found, figures("tax_grid_")),
         _warnings(found),
@@ -77,7 +77,7 @@ def _body(found: StudyReport, pictures: Sequence[Picture]) -> list[str]:
             [f"<div class='pair'>{_list(words.predictor(found))}{figures('prediction')}</div>"],
             "prediction",
         ),
-        _published(found),
+        section(beside.title, [_table(beside)], beside.name) if beside else "",
         *(
             section(one.title, [_table(one)], one.name)
             for one in (gain_table(found.cells, found.ks), tax_table(found.cells, found.ks))
@@ -107,42 +107,6 @@ def _warnings(found: StudyReport) -> str:
     if len(items) > _LISTED:
         body = folded(f"{len(items)} warnings", body)
     return section("What may spoil comparisons", [body], "warnings", "warnings")
-
-
-def _published(found: StudyReport) -> str:
-    """Set the paper's figures of the same cells beside the study's."""
-    rows: list[tuple[str | Entry, ...]] = []
-    for one in found.published.cells:
-        for k, value in one.tax_S.items():
-            tax = one.cell.tax(k).tax_S
-            rows.append(
-                (
-                    f"{one.cell.pair.name}, {one.cell.benchmark}",
-                    str(k),
-                    Entry(signed(tax.value, 3), f"\u00b1{number(tax.high - tax.value, 3)}"),
-                    signed(value, 3),
-                    *(number(each.value, 3) for each in one.cell.pass_1),
-                    *(number(each, 3) for each in one.pass_1),
-                )
-            )
-    if not rows:
-        return ""
-    head = (
-        "pair, benchmark",
-        "K",
-        "Tax_S(K)",
-        "published",
-        "pass@1 before",
-        "after",
-        "published before",
-        "after",
-    )
-    note = (
-        f"The same models, benchmarks, numbers of tasks and of rollouts: {found.published.source}."
-    )
-    return section(
-        "Beside what was published", [grid(head, rows), paragraph(note, "note")], "published"
-    )
 
 
 def _glossary() -> str:

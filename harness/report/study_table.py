@@ -13,6 +13,7 @@ from agentenvs.harness.report.study_tables import (
     Table,
     choice_table,
     gain_table,
+    published_table,
     relation_table,
     sign_table,
     tax_table,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["render"]
 
+# Padding, and the column that a box keeps between two.
 _GAP = 2
 _LISTED = 3
 # Not every terminal has a minus of its own.
@@ -47,6 +49,9 @@ def render(found: StudyReport, console: Console) -> None:
     if relations is not None:
         _table(console, relations)
     _list(console, "Whether a few rollouts foretell the tax", words.predictor(found))
+    beside = published_table(found.published, found.cells)
+    if beside is not None:
+        _table(console, beside)
     _table(console, gain_table(found.cells, found.ks))
     _table(console, tax_table(found.cells, found.ks))
     choices = choice_table(found.cells, found.study)
@@ -94,7 +99,7 @@ def _table(console: Console, table: Table) -> None:
     groups = [table.blocks] if len(parts) == 1 else [(block,) for block in table.blocks]
     for blocks in groups:
         for part in parts:
-            grid = Grid(box=SIMPLE, show_edge=False, pad_edge=False, padding=(0, _GAP, 0, 0))
+            grid = Grid(box=SIMPLE, show_edge=False, pad_edge=False, padding=(0, _GAP - 1, 0, 0))
             for at in part:
                 heading = Text(_shown(table.columns[at]))
                 grid.add_column(heading, justify="right" if at else "left", width=sizes[at])
@@ -113,7 +118,8 @@ def _table(console: Console, table: Table) -> None:
 def _entry(one: Entry) -> str:
     if not one.more:
         return _shown(one.text)
-    return _shown(f"{one.text} {one.more if one.more.startswith(PLUS_MINUS) else f'({one.more})'}")
+    more = one.more if one.more.startswith(PLUS_MINUS) else f"({one.more.replace(' to ', '..')})"
+    return _shown(f"{one.text} {more}")
 
 
 def _shown(text: str) -> str:

@@ -10,6 +10,7 @@ from agentenvs.harness.report.formats import number, percent, signed, span
 from agentenvs.harness.report.markup import Cell as Entry
 from agentenvs.harness.report.study_cells import CONSISTENCY_K, Cell
 from agentenvs.harness.report.study_file import StudyFile
+from agentenvs.harness.report.study_published import Beside
 from agentenvs.harness.report.study_stats import AGAINST, Relation, Signs
 from agentenvs.harness.tax.crossing_set import CrossoverSet
 from agentenvs.harness.tax.options import KINDS
@@ -17,11 +18,15 @@ from agentenvs.harness.tax.rank import Correlation
 from agentenvs.harness.tax.shares import Estimate
 
 __all__ = [
+    "PLUS_MINUS",
     "STAR",
     "Block",
     "Table",
+    "choice_table",
     "crossing",
     "gain_table",
+    "label",
+    "published_table",
     "relation_table",
     "sign_table",
     "tax_table",
@@ -248,6 +253,35 @@ def choice_table(cells: Sequence[Cell], study: StudyFile) -> Table | None:
             f"{second:g}; all k tries are paid for. name@k: that arm, k tries. Best in: the share "
             "of samples of such tasks in which that kind of choice (the base, the trained model "
             "once, or several times) is best; ?: the data do not decide."
+        ),
+    )
+
+
+def published_table(found: Beside, cells: Sequence[Cell]) -> Table | None:
+    """Return the paper's figures beside those of the same cells; None where there are none."""
+    if not found.cells:
+        return None
+    ks = sorted({k for one in found.cells for k in one.tax_S})
+    told = {id(one.cell): one for one in found.cells}
+
+    def row(cell: Cell) -> tuple[Entry, ...]:
+        one = told[id(cell)]
+        rates = zip(cell.pass_1, one.pass_1, strict=True)
+        taxes = ((cell.tax(k).tax_S.value, one.tax_S.get(k, math.nan)) for k in ks)
+        return (
+            Entry(label(cell, cells)),
+            *(Entry(number(mine.value, 3), number(theirs, 3)) for mine, theirs in rates),
+            *(Entry(signed(mine, 3), signed(theirs, 3)) for mine, theirs in taxes),
+        )
+
+    return Table(
+        name="published",
+        title="Beside what was published",
+        columns=(_heading(cells), "pass@1 before", "after", *(f"Tax_S({k})" for k in ks)),
+        blocks=_blocks([one.cell for one in found.cells], row),
+        note=(
+            "Second: published of the same model and benchmark, with as many tasks and rollouts "
+            f"({found.source})."
         ),
     )
 
