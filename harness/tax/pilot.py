@@ -112,28 +112,29 @@ class PilotProtocol(NamedTuple):
     @property
     def words(self) -> str:
         """What the pilot is worth, in a few sentences."""
-        text = (
-            f"{self.pilot} rollouts of each task and policy cost {self.pilot_cost:g} a task. "
-            f"{self.agreement:.0%} of such pilots find the option that the other rollouts call "
-            f"best. An option for each task, chosen so, {_solves(self.by_task)}; "
+        text = f"{self.pilot} rollouts of each task and policy cost {self.pilot_cost:g} a task. "
+        if self.best is not None:
+            text += (
+                f"{self.agreement:.0%} of such pilots find the option that the other rollouts "
+                "call best. "
+            )
+        text += (
+            f"An option for each task, chosen so, {_solves(self.by_task)}; "
             f"one for all tasks {_solves(self.by_pilot)}."
         )
+        ways = [way for way in (self.best, self.matched) if way is not None]
         if self.best is None:
-            text += f" Without a pilot nothing is known to meet the demand in {self.K} tries."
-        elif self.matched is None or self.matched.name == self.best.name:
-            text += f" Without a pilot, {self.best.name} {_solves(self.best)}."
-        else:
-            text += (
-                f" Without a pilot, {self.best.name} {_solves(self.best)}, "
-                f"and {self.matched.name} {_solves(self.matched)}."
-            )
+            text += f" No option for all tasks is known to do what is asked in {self.K} tries."
+        if ways:
+            named = {way.name: f"{way.name} {_solves(way)}" for way in ways}
+            text += f" Without a pilot, {' and '.join(named.values())}."
         if self.matched is None:
-            return f"{text} Nothing without a pilot is known to solve as many tasks."
+            return f"{text} Nothing without a pilot is known to solve as many."
         if math.isinf(self.break_even.value):
             return f"{text} The pilot saves nothing."
         end = "" if math.isinf(self.break_even.high) else f" to {self.break_even.high:.3g}"
         return (
-            f"{text} The pilot has paid for itself once each task is served "
+            f"{text} The pilot pays where each task is served more than "
             f"{self.break_even.value:.3g} times "
             f"({100 * self.confidence:g} % interval from {self.break_even.low:.3g}{end})."
         )

@@ -71,16 +71,15 @@ def run_pilots(
         rows = min(step, splits - start)
         seen = [rng.hypergeometric(arm.c, arm.n - arm.c, pilot, (rows, size)) for arm in arms]
         parts.append(_decide(arms, seen, pilot, most, demand, tries, judges))
-    weights = np.array([len(part.picks) for part in parts]) / splits
+    times = [len(part.picks) for part in parts]
 
-    def over_parts(column: list[Serving]) -> Serving:
-        return Serving(
-            *(np.tensordot(weights, np.array(values), 1) for values in zip(*column, strict=True))
-        )
+    def mean(column: list[Serving]) -> Serving:
+        sums = (np.tensordot(times, np.array(each), 1) for each in zip(*column, strict=True))
+        return Serving(*(each / splits for each in sums))
 
     return PilotRuns(
-        over_parts([part.by_pilot for part in parts]),
-        over_parts([part.by_task for part in parts]),
+        mean([part.by_pilot for part in parts]),
+        mean([part.by_task for part in parts]),
         np.concatenate([part.picks for part in parts]),
         np.concatenate([part.truths for part in parts]),
     )

@@ -17,7 +17,7 @@ from agentenvs.harness.tax._checks import Arm, Paired, Tasks, paired
 from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
 from agentenvs.harness.tax.demand import Demand, Stop, check_demand, check_times
 from agentenvs.harness.tax.options import KINDS, Option, Weighed, failures, option_at
-from agentenvs.harness.tax.shares import Estimate
+from agentenvs.harness.tax.shares import Estimate, quantile
 
 __all__ = ["ArmChoice", "Picked", "Routing", "decide", "in_order", "pick", "route", "winners"]
 
@@ -211,6 +211,7 @@ def decide(
     Raises:
         BadArgument: `confidence` or `draws` out of range.
     """
+    quantile(confidence)
     size = len(arms[0].weight)
     drawn = _replicates(arms, demand, check_times("draws", draws), seed, codes)
     point = [pick(side.missed.sum(axis=0)[None], demand, at) for at, side in enumerate(arms)]
