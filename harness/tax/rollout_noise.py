@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import Arm, Tasks, paired, single_k
-from agentenvs.harness.tax.estimators import area, pass_at_k
+from agentenvs.harness.tax.estimators import area, areas_of, passes_of
 from agentenvs.harness.tax.intervals import TaxInterval
 from agentenvs.harness.tax.shares import Estimate, quantile
+from agentenvs.harness.tax.student import student_quantile
 
 __all__ = ["rollout_interval"]
 
@@ -33,14 +34,22 @@ _BLOCK = 2**20
 
 
 class _Measured(NamedTuple):
-    """A measure of one arm and the variance that its rollouts give it."""
+    """A measure and the variance that its rollouts give it.
+
+    Attributes:
+        value: the measure.
+        variance: the sum of what the tasks contribute.
+        squares: the sum of the squares of what the tasks contribute.
+    """
 
     value: float
     variance: float
+    squares: float
 
     def minus(self, other: _Measured) -> _Measured:
         """Return the drop; rollouts of different arms have nothing to do with each other."""
-        return _Measured(self.value - other.value, self.variance + other.variance)
+        variance, squares = self.variance + other.variance, self.squares + other.squares
+        return _Measured(self.value - other.value, variance, squares)
 
 
 class _Noise(NamedTuple):
@@ -61,9 +70,9 @@ def rollout_interval(
     """Return what `sharpening_tax` does, and pass@K, with intervals for these very tasks.
 
     They say how far the numbers would move if the same policies played the same tasks again, and
-    nothing of other tasks. They are the narrower the more rollouts there are, however few the
-    tasks. No interval (NaN) where the estimated variance is not above 0: every task always or
-    never solved, or, by chance, hardly any noise seen.
+    nothing of other tasks. They are the narrower the more rollouts there are; best is K <= n / 4,
+    since the noise itself is known worse and worse towards K = n / 2. No interval (NaN) where its
+    estimate is not above 0: every task always or never solved, or, by chance, hardly any seen.
 
     Args:
         base: a pair (c, n) of (T,) arrays, or `Counts`.
@@ -83,22 +92,22 @@ def rollout_interval(
             "noise of rollouts has no unbiased estimate there. `sharpening_tax_interval` has none "
             "of this limit; it covers the draw of tasks too."
         )
-    z = quantile(confidence)
+    quantile(confidence)
     hit_base, area_base, s_base = _arm(arms.base, k)
     hit_post, area_post, s_post = _arm(arms.post, k)
     return TaxInterval(
         K=k,
         confidence=confidence,
         tasks=len(arms.base.c),
-        pass_base=_estimate(hit_base, z, 0.0, 1.0),
-        pass_post=_estimate(hit_post, z, 0.0, 1.0),
-        pass_gap=_estimate(hit_base.minus(hit_post), z, -1.0, 1.0),
-        A_base=_estimate(area_base, z, 0.0, k - 1),
-        A_post=_estimate(area_post, z, 0.0, k - 1),
-        S_base=_estimate(s_base, z, 0.0, 1.0),
-        S_post=_estimate(s_post, z, 0.0, 1.0),
-        tax_A=_estimate(area_base.minus(area_post), z),
-        tax_S=_estimate(s_base.minus(s_post), z),
+        pass_base=_estimate(hit_base, confidence, 0.0, 1.0),
+        pass_post=_estimate(hit_post, confidence, 0.0, 1.0),
+        pass_gap=_estimate(hit_base.minus(hit_post), confidence, -1.0, 1.0),
+        A_base=_estimate(area_base, confidence, 0.0, k - 1),
+        A_post=_estimate(area_post, confidence, 0.0, k - 1),
+        S_base=_estimate(s_base, confidence, 0.0, 1.0),
+        S_post=_estimate(s_post, confidence, 0.0, 1.0),
+        tax_A=_estimate(area_base.minus(area_post), confidence),
+        tax_S=_estimate(s_base.minus(s_post), confidence),
         method="u-statistic",
         covers=("rollouts",),
         clusters=len(arms.base.c),
@@ -107,30 +116,35 @@ def rollout_interval(
 
 def _arm(tasks: Tasks, k: int) -> tuple[_Measured, _Measured, _Measured]:
     """Return pass@k, A(k) and S(k) of one arm."""
-    size = len(tasks.c)
     noise = _noise(tasks, k)
-    areas, fails = area(tasks.c, tasks.n, k), (tasks.n - tasks.c) / tasks.n
-    squares = size * size
-    hit = _Measured(float(np.mean(pass_at_k(tasks.c, tasks.n, k))), noise.hit.sum() / squares)
-    rank = _Measured(float(np.mean(areas)), noise.area.sum() / squares)
+    areas, fails = areas_of(tasks, k), (tasks.n - tasks.c) / tasks.n
+    hit = _measured(float(np.mean(passes_of(tasks, k))), noise.hit)
+    rank = _measured(float(np.mean(areas)), noise.area)
     mean = float(np.mean(fails))
     if k == 1 or mean == 0:
-        return hit, rank, _Measured(math.nan, math.nan)
+        return hit, rank, _Measured(math.nan, math.nan, math.nan)
     s = rank.value / ((k - 1) * mean)
     # S as in `scalability_of`: a task pulls by (a / (k - 1) - S q) / mean q.
     pulls = noise.area / (k - 1) ** 2 - 2 * s / (k - 1) * noise.area_fail + s * s * noise.fail
-    return hit, rank, _Measured(s, pulls.sum() / (squares * mean * mean))
+    return hit, rank, _measured(s, pulls / (mean * mean))
+
+
+def _measured(value: float, variances: NDArray[np.float64]) -> _Measured:
+    parts = variances / len(variances) ** 2
+    return _Measured(value, float(parts.sum()), float(np.dot(parts, parts)))
 
 
 def _estimate(
-    measured: _Measured, z: float, low: float = -math.inf, high: float = math.inf
+    measured: _Measured, confidence: float, low: float = -math.inf, high: float = math.inf
 ) -> Estimate:
-    value, variance = measured
+    value, variance, squares = measured
     # Rounding leaves about 1e-17 where nothing varies.
     if not variance > 1e-16 * max(1.0, value * value):
         return Estimate(value, math.nan, math.nan, math.nan)
-    se = math.sqrt(variance)
-    return Estimate(value, se, max(value - z * se, low), min(value + z * se, high))
+    # Satterthwaite's degrees of freedom, as if each task had one: few where a few tasks make
+    # most of the noise, as they do near K = n / 2.
+    half = math.sqrt(variance) * student_quantile(confidence, max(2 * variance**2 / squares, 1.0))
+    return Estimate(value, math.sqrt(variance), max(value - half, low), min(value + half, high))
 
 
 def _noise(tasks: Tasks, k: int) -> _Noise:

@@ -100,11 +100,14 @@ def test_an_estimated_variance_below_0_is_no_error_of_0() -> None:
     assert found.pass_gap.se > 0
 
 
-def test_more_confidence_is_wider() -> None:
+def test_few_noisy_tasks_reach_further_than_many() -> None:
     base, post = ([3, 9], 32), ([20, 1], 32)
-    narrow, wide = (rollout_interval(base, post, 8, share).tax_S for share in (0.5, 0.95))
-    assert wide.high - wide.value == pytest.approx(1.959964 * wide.se)
-    assert narrow.high - narrow.value == pytest.approx(0.674490 * narrow.se)
+    many = [(hits * 500, n) for hits, n in (base, post)]
+    for arms, least, most in (((base, post), 2.3, 6), (many, 1.959, 1.963)):
+        found = rollout_interval(*arms, 8)
+        for tax in (found.tax_A, found.tax_S):
+            assert least < (tax.high - tax.value) / tax.se < most
+    assert rollout_interval(*many, 8, 0.5).tax_S.high < rollout_interval(*many, 8).tax_S.high
 
 
 def test_no_noise_seen_is_no_certainty() -> None:
