@@ -131,15 +131,16 @@ def _tries(comparison: Comparison) -> str:
 
 
 def _of_max(comparison: Comparison) -> list[str]:
-    """Say how much of its bound S reaches at the first budget."""
+    """Say how much of its bound S reaches at the first budget; at K = 2 the bound is 1."""
     row = comparison.rows[0]
-    shares = (
-        f"{100 * share:.0f} % in {label}"
+    told = [
+        f"{label} has {100 * share:.0f} % of that"
         for share, label in zip(row.of_max, comparison.labels, strict=True)
         if not math.isnan(share)
-    )
-    told = ", ".join(shares)
-    return [f"S({row.K}) is at most {row.s_max:.3f}; of that, it is {told}."] if told else []
+    ]
+    if row.K < 3 or not told:
+        return []
+    return [f"S({row.K}) can be {row.s_max:.3f} at most: {', '.join(told)}."]
 
 
 def _crossing(comparison: Comparison) -> list[str]:

@@ -162,18 +162,25 @@ def test_one_cluster_says_nothing_of_the_spread() -> None:
 
 
 def test_scalability_as_a_share_of_the_most_it_can_be() -> None:
-    found = compare((BASE, 8), (POST, 8))
+    found = compare((BASE, 8), (POST, 8), [4, 8])
     row = found.rows[0]
-    bases = row.measures.S_base.value / s_max(row.K), row.measures.S_post.value / s_max(row.K)
-    assert row.of_max == bases
+    shares = row.measures.S_base.value / s_max(4), row.measures.S_post.value / s_max(4)
+    assert row.of_max == shares
     told = found.to_dict()["rows"][0]
-    assert told["S_of_max"] == {"base": bases[0], "post": bases[1]}
-    assert told["s_max"] == s_max(row.K)
-    says = f"S(2) is at most 1.000; of that, it is {100 * bases[0]:.0f} % in base, "
-    assert f"{says}{100 * bases[1]:.0f} % in post." in rendered(compare((BASE, 8), (POST, 8)))
-    solved = rendered(compare((BASE, 8), ([8] * 8, 8)))
-    assert f"{says[:-2]}.\n" in solved
+    assert told["S_of_max"] == {"base": shares[0], "post": shares[1]}
+    assert told["s_max"] == s_max(4)
+    base, post = (
+        f"{label} has {100 * share:.0f} % of that"
+        for label, share in zip(("base", "post"), shares, strict=True)
+    )
+    assert f"S(4) can be 0.460 at most: {base}, {post}." in rendered(found)
+    solved = rendered(compare((BASE, 8), ([8] * 8, 8), [4]))
+    assert f"S(4) can be 0.460 at most: {base}.\n" in solved
 
 
-def test_one_rollout_has_no_share_of_the_most() -> None:
-    assert "is at most" not in rendered(compare(([1, 0, 1], 1), ([1, 1, 0], 1)))
+@pytest.mark.parametrize(
+    ("base", "post", "k"),
+    [(([1, 0, 1], 1), ([1, 1, 0], 1), 1), ((BASE, 8), (POST, 8), 2), (([8], 8), ([8], 8), 4)],
+)
+def test_a_share_that_says_nothing_is_not_shown(base, post, k: int) -> None:
+    assert "at most" not in rendered(compare(base, post, [k]))
