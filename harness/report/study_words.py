@@ -116,6 +116,14 @@ def caveats(found: StudyReport) -> tuple[str, ...]:
         "The tax depends on the number of tries: neither its sign nor its order at one budget is "
         "a property of a model.",
     ]
+    joined = [cell for cell in found.cells if cell.clusters < cell.tasks]
+    if joined:
+        sizes = dict.fromkeys((cell.tasks, cell.clusters) for cell in joined)
+        shown = ", ".join(f"{tasks} tasks as {groups} groups" for tasks, groups in sizes)
+        told.append(
+            f"In {_many(len(joined))} tasks hang together, so that intervals count groups of them: "
+            f"{shown}. The split-half experiment takes each task by itself."
+        )
     if found.skipped:
         told.append(
             f"Left out, since runs are not there: {_many(len(found.skipped))} "

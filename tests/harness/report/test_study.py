@@ -161,6 +161,7 @@ def test_tasks_may_hang_together(tmp_path: Path) -> None:
     assert {cell.clusters for cell in found.cells} == {10}
     assert len(asked) == 6
     assert asked[0][1][0] == "t0"
+    assert "24 tasks as 10 groups" in " ".join(_shown(found).split())
 
 
 def test_signs_are_counted_with_and_without_intervals(found: StudyReport) -> None:
