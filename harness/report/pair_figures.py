@@ -26,7 +26,8 @@ def pictures(findings: Findings) -> list[Picture]:
         drawn.append(figures.tax_over_k(findings.tax_bands, labels, findings.n))
     if findings.decomposition is not None:
         drawn.append(figures.tax_contributions(findings.decomposition, labels))
-        drawn.append(figures.flow(findings.flow, findings.decomposition, labels))
     drawn.append(figures.histograms(base, post, labels))
+    if findings.decomposition is not None:
+        drawn.append(figures.flow(findings.flow, findings.decomposition, labels))
     drawn.append(figures.consistency(base, post, labels, findings.top))
     return drawn

@@ -51,7 +51,7 @@ def settings_section(found: Findings) -> str:
 
     more = len(found.settings) - sum(min(len(part), _MOST) for part in (wrong, own, same))
     words = (
-        f"{count(len(wrong), 'setting')} {'differs' if len(wrong) == 1 else 'differ'} that should "
+        f"{_many(wrong)} {_verb(wrong, 'differ')} that should "
         "be alike. What differs may be the reason for what this page shows."
         if wrong
         else "Both were asked alike: no setting differs that should be alike."
@@ -60,12 +60,27 @@ def settings_section(found: Findings) -> str:
     if wrong:
         body.append(rows(wrong))
     if own:
-        body.append(folded(f"{count(len(own), 'setting')} that differ by design", rows(own)))
+        body.append(
+            folded(f"{count(len(own), 'setting')} that {_verb(own, 'differ')} by design", rows(own))
+        )
     if same:
-        body.append(folded(f"{count(len(same), 'setting')} that are the same", rows(same)))
+        body.append(
+            folded(
+                f"{count(len(same), 'setting')} that {'is' if len(same) == 1 else 'are'} the same",
+                rows(same),
+            )
+        )
     if more > 0:
         body.append(paragraph(f"{count(more, 'setting')} more are not shown.", "note"))
     return section("How both were asked", body, "settings")
+
+
+def _many(settings: list[Setting]) -> str:
+    return count(len(settings), "setting")
+
+
+def _verb(settings: list[Setting], verb: str) -> str:
+    return f"{verb}s" if len(settings) == 1 else verb
 
 
 def _value(value: str | None) -> str:

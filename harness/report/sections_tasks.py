@@ -105,7 +105,7 @@ def _changed(found: Findings, rows: Sequence[Change], caption: str) -> str:
         for one in rows
     ]
     return table(
-        ["task", f"{first} solved", f"{second} solved", "change", "p by chance", "beyond chance"],
+        ["task", f"solved, {first}", f"solved, {second}", "change", "p by chance", "beyond chance"],
         lines,
         caption,
     )

@@ -19,6 +19,8 @@ _LONGEST = 20_000
 _MOST = 400
 # Share of a transcript's room that a single message may take.
 _PART = 4
+# Above how many characters a system prompt, and what a tool or user says, is folded away.
+_FOLDED, _LONG = 300, 2_000
 _ROLES = {
     "system": "system prompt",
     "user": "user",
@@ -122,20 +124,21 @@ def show_talk(talk: Talk, room: int) -> str:
     much is missing.
     """
     each = max(room // _PART, 200)
-    shown = [_message(said, each) for said in talk.messages]
-    sizes = [len(part.encode()) for part in shown]
-    head = tail = used = 0
-    turn = True
-    while head + tail < len(shown):
-        at = head if turn else len(shown) - 1 - tail
-        if used + sizes[at] > room:
+    size = len(talk.messages)
+    first: list[str] = []
+    last: list[str] = []
+    used = 0
+    while len(first) + len(last) < size:
+        forward = len(first) <= len(last)
+        at = len(first) if forward else size - 1 - len(last)
+        part = _message(talk.messages[at], each)
+        used += len(part.encode())
+        if used > room:
             break
-        used += sizes[at]
-        head, tail, turn = (head + 1, tail, False) if turn else (head, tail + 1, True)
-    left = len(shown) - head - tail
-    parts = shown[:head] + ([_gap(talk, head, left)] if left or talk.more else [])
-    parts += shown[len(shown) - tail :] if tail else []
-    return f"<ol class='talk'>{''.join(parts)}</ol>"
+        (first if forward else last).append(part)
+    left = size - len(first) - len(last)
+    gap = [_gap(talk, len(first), left)] if left or talk.more else []
+    return f"<ol class='talk'>{''.join((*first, *gap, *reversed(last)))}</ol>"
 
 
 def _gap(talk: Talk, head: int, left: int) -> str:
@@ -149,17 +152,26 @@ def _gap(talk: Talk, head: int, left: int) -> str:
 def _message(said: Said, most: int) -> str:
     role = _ROLES.get(said.role, said.role or "?")
     head, tail, left_out = said.head, said.tail, said.left_out
-    if len(text(head + tail).encode()) > most:
-        # Escapes and other alphabets take several bytes a character.
-        whole = head + tail
-        wide = len(text(whole).encode()) / len(whole)
-        shorter = cut(whole, max(int(most / wide), 20))
-        head, tail, left_out = shorter.head, shorter.tail, left_out + shorter.left_out
+    # A character takes a byte or more, and escapes and other alphabets take several.
+    if len(head) + len(tail) > most:
+        head, tail, gone = cut(head + tail, most)
+        left_out += gone
+    fits = int(most / _wide(head + tail))
+    if len(head) + len(tail) > fits:
+        head, tail, gone = cut(head + tail, fits)
+        left_out += gone
     body = text(head)
     if left_out:
         body += f"</pre><p class='gap'>{left_out:,} characters left out here</p><pre>{text(tail)}"
-    empty = "" if head or tail else "<p class='gap'>nothing</p>"
-    kind = "model" if said.role == "assistant" else "other"
-    return (
-        f"<li class='{kind}'><b>{text(cut(role, 40).head)}</b>{empty or f'<pre>{body}</pre>'}</li>"
-    )
+    who, kind = text(cut(role, 40).head), "model" if said.role == "assistant" else "other"
+    told = f"<pre>{body}</pre>" if head or tail else "<p class='gap'>nothing</p>"
+    letters = len(head) + len(tail) + left_out
+    if kind == "other" and letters > (_FOLDED if said.role == "system" else _LONG):
+        folded = f"<details><summary>{who}, {letters:,} characters</summary>{told}</details>"
+        return f"<li class='other'>{folded}</li>"
+    return f"<li class='{kind}'><b>{who}</b>{told}</li>"
+
+
+def _wide(shown: str) -> float:
+    """Return how many bytes a character of this text takes on the page."""
+    return max(len(text(shown).encode()) / max(len(shown), 1), 1.0)
