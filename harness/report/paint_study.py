@@ -161,6 +161,8 @@ def scatter(
             xs, ys = ([pair[at].value for pair in group] for at in (0, 1))
             marks += axes.plot(xs, ys, **look | {"linestyle": "none"})
         axes.margins(0.08)
+        # More numbers than this run into each other.
+        axes.locator_params(axis="x", nbins=6)
         axes.set_xlabel(_symbols(axes_names[0]))
         axes.set_ylabel(_symbols(axes_names[1]))
         if found is not None:
