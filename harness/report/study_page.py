@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 __all__ = ["page"]
 
 _LISTED = 12
+# Many rows, wide tables: who a row is about stays in sight on a phone.
+_STYLE = (
+    " @media screen { .wide th:first-child "
+    "{ position: sticky; left: 0; background: var(--sheet); min-width: 8.5em; } }"
+)
 # Tables of so many columns stand side by side; of more blocks than these all but the first fold.
 _NARROW, _FOLDED = 5, 3
 
@@ -47,7 +52,7 @@ def page(found: StudyReport, pictures: Sequence[Picture]) -> str:
     )
     return Template(template).substitute(
         title=text(found.study.title),
-        theme=theme(),
+        theme=theme() + _STYLE,
         lead=text(words.lead(found)),
         body="\n".join(part for part in _body(found, pictures) if part),
     )
