@@ -75,7 +75,6 @@ def _add_report(
         "--price",
         nargs=2,
         type=float,
-        default=(1.0, 1.0),
         metavar=("BASE", "POST"),
         help="what a rollout of each costs, in any unit (default: 1 1)",
     )
@@ -83,6 +82,11 @@ def _add_report(
         "--target",
         type=fraction,
         help="the share of tasks to solve, for which the cheapest way is looked for",
+    )
+    sub.add_argument(
+        "--missing",
+        choices=("error", "skip"),
+        help="what becomes of a study's runs that are not there (default: as its file says)",
     )
     sub.add_argument("--no-transcripts", action="store_true", help="leave out what was said")
     sub.set_defaults(call=_report)
@@ -173,7 +177,7 @@ def _pair(args: argparse.Namespace) -> int:
         common=args.common,
         clusters=known.clusters,
         unsolvable=known.unsolvable,
-        price=tuple(args.price),
+        price=tuple(args.price or (1.0, 1.0)),
         target=args.target,
         transcripts=(_transcripts(first), _transcripts(second)) if said else (None, None),
     )
@@ -201,9 +205,11 @@ def _study(args: argparse.Namespace) -> int:
         labels, _ = clusters_of(settings, ids)
         return None if labels is None else [labels[name] for name in ids]
 
+    _refuse_pair_options(args)
     found = study_report(
         args.paths[0],
         confidence=args.confidence,
+        missing=args.missing,
         clusters=None if args.clusters == NONE else clusters,
     )
     if args.out:
@@ -216,6 +222,16 @@ def _study(args: argparse.Namespace) -> int:
     found.render(console)
     _say_where(console, args.out, written)
     return 0
+
+
+def _refuse_pair_options(args: argparse.Namespace) -> None:
+    """Refuse what a study says in its file, and what a study does not look at."""
+    written = {"--title": args.title, "-K": args.ks, "--price": args.price, "--target": args.target}
+    for name, value in {**written, "--common": args.common or None}.items():
+        if value is not None:
+            raise BadArgument(f"Expected {name} in the study's file, not on the command line.")
+    if args.clusters not in (AUTO, NONE) or args.unsolvable not in (AUTO, NONE):
+        raise BadArgument("Expected files of clusters or unsolvable tasks for two runs alone.")
 
 
 def _load(path: str) -> Outcomes:

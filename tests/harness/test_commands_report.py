@@ -113,6 +113,12 @@ def test_a_study_becomes_a_table_and_a_page(
     assert list((tmp_path / "f").glob("*.svg"))
     assert main(["report", str(study), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["cells"]) == 2
+    (tmp_path / "small" / "Desk" / "post.jsonl").unlink()
+    assert main(["report", str(study)]) == 1
+    assert "post.jsonl" in capsys.readouterr().err
+    assert main(["report", str(study), "--missing", "skip"]) == 0
+    assert main(["report", str(study), "--title", "x"]) == 2
+    assert "--title in the study's file" in capsys.readouterr().err
 
 
 def test_scripted_policies_are_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
