@@ -68,12 +68,13 @@ def points(estimate: Estimate) -> str:
     return f"{signed(gained, digits)}{_SPACE}points"
 
 
-def spread(estimate: Estimate, flip: bool = False) -> str:
+def spread(estimate: Estimate, flip: bool = False, link: str = "to") -> str:
     """Return the interval of a difference of shares in percentage points, "" where there is none.
 
     Args:
         estimate: before minus after.
         flip: whether to tell it as after minus before.
+        link: what stands between the ends.
     """
     if math.isnan(estimate.low):
         return ""
@@ -81,7 +82,7 @@ def spread(estimate: Estimate, flip: bool = False) -> str:
     if flip:
         ends = (-ends[1], -ends[0])
     digits = 1 if max(abs(end) for end in ends) < 2 else 0
-    return f"{signed(ends[0], digits)} to {signed(ends[1], digits)}"
+    return f"{signed(ends[0], digits)}{_SPACE}{link}{_SPACE}{signed(ends[1], digits)}"
 
 
 def span(estimate: Estimate, digits: int, sign: bool = False) -> str:

@@ -15,6 +15,8 @@ _ODD = re.compile(
     "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff\U0001fffe\U0001ffff]"
 )
 _NEWLINE = re.compile("\r\n?")
+# What stands at the head of a row and needs no room of its own on a narrow screen.
+_SHORT = 18
 _HINT = "<p class='hint' aria-hidden='true'>Scroll sideways for the rest \u2192</p>"
 
 
@@ -114,10 +116,15 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str | Cell]], caption: st
     )
     told = f"<caption>{text(caption)}</caption>" if caption else ""
     hint = _HINT if len(head) > 4 else ""
+    kind = _kind("wordy") if any(len(_words(row[0])) > _SHORT for row in rows) else ""
     return (
-        f"{hint}<div class='wide' tabindex='0'><table>{told}<thead><tr>{heads}</tr></thead>"
+        f"{hint}<div class='wide' tabindex='0'><table{kind}>{told}<thead><tr>{heads}</tr></thead>"
         f"<tbody>{lines}</tbody></table></div>"
     )
+
+
+def _words(cell: str | Cell) -> str:
+    return cell.text if isinstance(cell, Cell) else cell
 
 
 def _wordy(cell: str | Cell) -> bool:

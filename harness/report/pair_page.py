@@ -111,7 +111,7 @@ def _lead(found: Findings) -> str:
     who = zip(long_names(found), told.labels, told.policies, told.rollouts, strict=True)
     for name, label, policy, (low, high) in who:
         many = "" if alike else f", {low:,}{f' to {high:,}' if high > low else ''} tries a task"
-        called = name if told.scripted else f"the {name} ({label})"
+        called = name if told.scripted else f"{name} ({label})"
         arms.append(f"{called}: {_short(policy or 'unnamed')}{many}")
     taken = "Taken for " if trained(found) else ""
     told_who = f"{taken}{arms[0]}; {'for ' if taken else ''}{arms[1]}"
@@ -136,8 +136,8 @@ def _top(found: Findings, curves: str) -> str:
         f"{paragraph(ranges(found), 'ranges')}"
         f"<p class='verdict'><span class='pill {judged.level}'>{text(judged.mark)}</span>"
         f"{text(judged.text)}</p>"
-        f"<div class='pair'><div><dl class='facts'>{cards}</dl>"
-        f"{paragraph(meaning(found), 'meaning')}</div>{curves}</div></section>"
+        f"<div class='pair'><dl class='facts'>{cards}</dl>{curves}"
+        f"{paragraph(meaning(found), 'meaning')}</div></section>"
     )
 
 

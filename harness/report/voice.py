@@ -37,7 +37,7 @@ _TRAINING = Voice(
     first="the model before training",
     second="the trained model",
     columns=("before", "after"),
-    titles=("model before training", "trained model"),
+    titles=("the model before training", "the trained model"),
 )
 _RUNS = Voice(
     opening="In the second run",
@@ -46,7 +46,7 @@ _RUNS = Voice(
     first="the first run",
     second="the second run",
     columns=("first run", "second run"),
-    titles=("first run", "second run"),
+    titles=("the first run", "the second run"),
 )
 
 

@@ -217,7 +217,7 @@ def _undecided(k: int, gap: Estimate) -> str:
         return f"At {_tries(k)} nothing can be said."
     return (
         f"At {_tries(k)} it may be better or worse: the change lies between "
-        f"{spread(gap, flip=True).replace(' to ', ' and ')} points."
+        f"{spread(gap, flip=True, link='and')} points."
     )
 
 

@@ -48,8 +48,8 @@ def test_numbers_have_a_true_minus_and_no_negative_zero() -> None:
 def test_a_drop_is_told_as_what_was_gained() -> None:
     drop = Estimate(-0.216, 0.02, -0.26, -0.177)
     assert formats.points(drop) == "+22\u00a0points"
-    assert formats.spread(drop, flip=True) == "+18 to +26"
-    assert formats.spread(drop) == "\u221226 to \u221218"
+    assert formats.spread(drop, flip=True).replace("\u00a0", " ") == "+18 to +26"
+    assert formats.spread(drop).replace("\u00a0", " ") == "\u221226 to \u221218"
     assert formats.points(Estimate(0.004, 0, 0, 0)) == "\u22120.4\u00a0points"
 
 

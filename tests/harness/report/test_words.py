@@ -137,7 +137,7 @@ def test_scripted_policies_are_called_by_their_names() -> None:
 
 def test_two_runs_of_one_model_are_not_called_trained() -> None:
     found = find(_run("a", weights="f00"), _run("b", weights="f00"))
-    assert voice(found).titles == ("first run", "second run")
+    assert voice(found).titles == ("the first run", "the second run")
     assert "training" not in headline(found) + ranges(found)
     assert voice(find(_run("a", weights="f00"), _run("b", weights="bar"))).opening == (
         "After training"
