@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from agentenvs.harness.report.advice import pilot_of, routes_of
 from agentenvs.harness.report.changes import Changes, task_changes
 from agentenvs.harness.report.parsing import Reading, reading
 from agentenvs.harness.report.settings import Setting, side_by_side
@@ -17,15 +17,16 @@ from agentenvs.harness.report.talks import Talk, Transcripts, choose
 from agentenvs.harness.tax import Comparison, Counts, Estimate, compare, pass_hat_k
 from agentenvs.harness.tax._checks import Arm, Paired
 from agentenvs.harness.tax.bands import CurveBands, TaxBands, curve_bands, tax_bands
+from agentenvs.harness.tax.clusters import cluster_codes
 from agentenvs.harness.tax.consistency import consistency_gap
 from agentenvs.harness.tax.crossing_set import CrossoverSet, crossover_set
 from agentenvs.harness.tax.decomposition import Decomposition, decompose, flow
 from agentenvs.harness.tax.intervals import TaxInterval
 from agentenvs.harness.tax.parts import TaxParts, tax_parts
-from agentenvs.harness.tax.pilot import PilotProtocol, pilot_protocol
+from agentenvs.harness.tax.pilot import PilotProtocol
 from agentenvs.harness.tax.planning import SampleSize, sample_size
 from agentenvs.harness.tax.rollout_noise import rollout_interval
-from agentenvs.harness.tax.routing import Routing, route
+from agentenvs.harness.tax.routing import Routing
 from agentenvs.harness.tax.sensitivity import Audit, lone_success_audit
 from agentenvs.harness.tax.shares import quantile, share_interval
 from agentenvs.harness.tax.sides import match, side
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 __all__ = ["Consistency", "Findings", "find"]
 
 _SHOWN = 20
-_PILOT = 8
 
 
 class Consistency(NamedTuple):
@@ -172,7 +172,7 @@ def find(
     budgets = [row.K for row in comparison.rows]
     top, k = max(budgets), _tax_budget(budgets, n)
     changes = task_changes(task_ids, arms)
-    routes = _routes(first, second, price, target, confidence, groups)
+    routes = routes_of(first, second, price, target, confidence, groups)
     return Findings(
         comparison=comparison,
         task_ids=task_ids,
@@ -187,7 +187,7 @@ def find(
         audit=None if k is None else lone_success_audit(first, second, k),
         theory=None if k is None else sharpening_theorem(first, second, k, confidence, groups),
         routes=routes,
-        pilot=_pilot(first, second, price, routes, confidence, groups),
+        pilot=pilot_of(first, second, routes, confidence, groups),
         size=None
         if k is None
         else sample_size(first, second, k, confidence=confidence, clusters=groups),
@@ -195,7 +195,7 @@ def find(
         if k is None or 2 * k > n
         else rollout_interval(first, second, k, confidence),
         flow=flow(first, second),
-        consistency=tuple(_consistency(arms, k, confidence) for k in _tries(n)),
+        consistency=tuple(_consistency(first, second, k, confidence, groups) for k in _tries(n)),
         changes=changes,
         talks=_talks(changes, transcripts),
         readings=(_reading(base), _reading(post)),
@@ -220,44 +220,6 @@ def _groups(clusters: Clusters | None, base: Any) -> Clusters | None:
     return dict(zip(base.task_ids, clusters, strict=True))
 
 
-def _routes(
-    base: Counts,
-    post: Counts,
-    price: tuple[float, float],
-    target: float | None,
-    confidence: float,
-    clusters: Clusters | None,
-) -> tuple[Routing, ...]:
-    """Return which model is cheaper for the target, or for up to four round shares."""
-    if target is not None:
-        aims = [target]
-    else:
-        solved = [max(float(np.mean(arm.c > 0)) for arm in (base, post))]
-        solved.insert(0, max(float(np.mean(arm.c / arm.n)) for arm in (base, post)))
-        low, high = (math.floor(20 * share + 1e-9) for share in solved)
-        steps = range(max(low, 1), high + 1)
-        aims = [at / 20 for at in steps[:: max(1, math.ceil(len(steps) / 4))]]
-    return tuple(
-        route(base, post, price, aim, confidence=confidence, clusters=clusters) for aim in aims
-    )
-
-
-def _pilot(
-    base: Counts,
-    post: Counts,
-    price: tuple[float, float],
-    routes: Sequence[Routing],
-    confidence: float,
-    clusters: Clusters | None,
-) -> PilotProtocol | None:
-    n = int(min(base.n.min(), post.n.min()))
-    if n < 2 or not routes:
-        return None
-    aim = routes[(len(routes) - 1) // 2].target
-    size = min(_PILOT, n // 2)
-    return pilot_protocol(base, post, size, price, aim, confidence=confidence, clusters=clusters)
-
-
 def _tax_budget(budgets: Sequence[int], n: int) -> int | None:
     """Return the budget at which the tax is told: the largest that is not of high variance."""
     tried = sorted(k for k in budgets if k > 1)
@@ -268,10 +230,12 @@ def _tries(n: int) -> list[int]:
     return sorted({k for k in (1, 2, 4, 8, n // 4, n // 2, n) if 1 <= k <= n})
 
 
-def _consistency(arms: Paired, k: int, confidence: float) -> Consistency:
-    z = quantile(confidence)
-    before, after = (share_interval(pass_hat_k(*arm, k), z) for arm in arms)
-    return Consistency(k, before, after, consistency_gap(arms.base, arms.post, k, confidence))
+def _consistency(
+    base: Counts, post: Counts, k: int, confidence: float, clusters: Clusters | None
+) -> Consistency:
+    z, codes = quantile(confidence), cluster_codes(clusters, base, len(base.c))
+    before, after = (share_interval(pass_hat_k(a.c, a.n, k), z, codes) for a in (base, post))
+    return Consistency(k, before, after, consistency_gap(base, post, k, confidence, clusters))
 
 
 def _talks(

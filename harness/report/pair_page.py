@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib import resources
 from string import Template
 
+from agentenvs.harness.report.facts import facts
 from agentenvs.harness.report.formats import count
 from agentenvs.harness.report.gather import Findings
 from agentenvs.harness.report.markup import cut, paragraph, plain, section, text
@@ -31,7 +32,7 @@ from agentenvs.harness.report.sections_method import (
 from agentenvs.harness.report.sections_tasks import parse_section, tasks_section
 from agentenvs.harness.report.sections_use import routing_section, size_section
 from agentenvs.harness.report.voice import long_names, trained, upper, voice
-from agentenvs.harness.report.words import facts, headline, meaning, ranges, verdict
+from agentenvs.harness.report.words import headline, meaning, ranges, verdict
 from agentenvs.harness.tax.render import SCRIPTED_MARK
 
 __all__ = ["LIMIT", "page"]

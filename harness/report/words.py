@@ -10,15 +10,13 @@ from agentenvs.harness.report.formats import (
     percent,
     percents,
     points,
-    signed,
-    span,
     spread,
 )
 from agentenvs.harness.report.gather import Findings
 from agentenvs.harness.report.voice import Voice, trained, upper, voice
 from agentenvs.harness.tax import Estimate
 
-__all__ = ["Fact", "Verdict", "facts", "headline", "meaning", "moved", "ranges", "verdict"]
+__all__ = ["Verdict", "change", "headline", "meaning", "most_tries", "moved", "ranges", "verdict"]
 
 
 _WAY = {"gain": "better", "loss": "worse"}
@@ -38,24 +36,6 @@ class Verdict(NamedTuple):
     text: str
 
 
-class Fact(NamedTuple):
-    """A key number.
-
-    Attributes:
-        title: what it is, in words.
-        value: the number.
-        more: its interval.
-        decided: whether the interval says in which direction; None where there is none to say.
-        told: what it means, in a sentence.
-    """
-
-    title: str
-    value: str
-    more: str
-    decided: bool | None
-    told: str
-
-
 def moved(gap: Estimate) -> str:
     """Return what became of a share: "gain", "loss", or "open" where the data do not say.
 
@@ -67,7 +47,8 @@ def moved(gap: Estimate) -> str:
     return "gain" if gap.high < 0 else "open"
 
 
-def _most(found: Findings) -> tuple[Estimate, Estimate, Estimate]:
+def most_tries(found: Findings) -> tuple[Estimate, Estimate, Estimate]:
+    """Return pass@K before, after, and its drop, at the largest budget."""
     row = max(found.comparison.rows, key=lambda row: row.K).measures
     return row.pass_base, row.pass_post, row.pass_gap
 
@@ -87,7 +68,7 @@ def headline(found: Findings) -> str:
     ways = [moved(told.pass_1_gap)]
     text = f"{say.opening}, one try solves {one}"
     if found.top > 1:
-        base, post, gap = _most(found)
+        base, post, gap = most_tries(found)
         if found.crossing.same:
             both = percent(told.pass_1[0].value), percent(base.value)
             return (
@@ -146,18 +127,18 @@ def meaning(found: Findings) -> str:
 def ranges(found: Findings) -> str:
     """Return the intervals behind the headline, in a sentence."""
     told = found.comparison
-    parts = [f"One try: {_change(told.pass_1_gap)}"]
+    parts = [f"One try: {change(told.pass_1_gap)}"]
     if found.top > 1:
-        parts.append(f"{found.top} tries: {_change(_most(found)[2])}")
+        parts.append(f"{found.top} tries: {change(most_tries(found)[2])}")
     sure = f"{100 * told.confidence:g}\u00a0%"
+    apart = told.clusters == told.tasks
+    of = "other tasks of this kind" if apart else "other groups of tasks that hang together"
     seed = "; another training run may differ by more" if trained(found) else ""
-    return (
-        f"{'; '.join(parts)}. In brackets: {sure} intervals, for other tasks of this kind and "
-        f"other tries{seed}."
-    )
+    return f"{'; '.join(parts)}. In brackets: {sure} intervals, for {of} and other tries{seed}."
 
 
-def _change(gap: Estimate) -> str:
+def change(gap: Estimate) -> str:
+    """Return what was gained after a drop, in points, with its interval."""
     ends = spread(gap, flip=True)
     return f"{points(gap)}{f' ({ends})' if ends else ' (no interval)'}"
 
@@ -169,7 +150,7 @@ def verdict(found: Findings) -> Verdict:
         return Verdict("open", "No difference seen", _same(found))
     gaps = [(1, told.pass_1_gap)]
     if found.top > 1:
-        gaps.append((found.top, _most(found)[2]))
+        gaps.append((found.top, most_tries(found)[2]))
     ways = [moved(gap) for _, gap in gaps]
     settled = [(k, way) for (k, _), way in zip(gaps, ways, strict=True) if way != "open"]
     left = [(k, gap) for (k, gap), way in zip(gaps, ways, strict=True) if way == "open"]
@@ -219,59 +200,3 @@ def _undecided(k: int, gap: Estimate) -> str:
         f"At {_tries(k)} it may be better or worse: the change lies between "
         f"{spread(gap, flip=True, link='and')} points."
     )
-
-
-def facts(found: Findings) -> list[Fact]:
-    """Return the key numbers of the first screen."""
-    told = found.comparison
-    shown = [_share_fact("Solved in one try", *told.pass_1, told.pass_1_gap, voice(found))]
-    if found.top == 1:
-        return shown
-    shown.append(_share_fact(f"Solved within {found.top} tries", *_most(found), voice(found)))
-    shown.append(_crossing_fact(found))
-    if (tax := _tax_fact(found)) is not None:
-        shown.append(tax)
-    return shown
-
-
-def _share_fact(title: str, base: Estimate, post: Estimate, gap: Estimate, say: Voice) -> Fact:
-    before, after = percents(base.value, post.value)
-    way = moved(gap)
-    means = {"gain": f"more tasks than {say.then}", "loss": f"fewer tasks than {say.then}"}
-    told = means.get(way, "more or fewer: not decided")
-    return Fact(title, f"{before} \u2192 {after}", _change(gap), way != "open", told)
-
-
-def _crossing_fact(found: Findings) -> Fact:
-    at, say = found.crossing, voice(found)
-    title = f"{upper(say.first)} catches up"
-    if at.same:
-        return Fact(title, "no crossing", "the two curves are the same", None, "")
-    ends = [str(k) for k in (at.ks[0], at.ks[-1])] if at.ks else [f"beyond {at.K}"] * 2
-    if at.censored:
-        ends[-1] = f"beyond {at.K}"
-    more = f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else ""
-    if not at.decides:
-        return Fact(title, "not decided", more, False, "it may be anywhere, or not at all")
-    if at.k is None:
-        told = "it stays behind, as far as can be seen" if at.ks else "it stays behind throughout"
-        return Fact(title, f"not within {at.K} tries", more, True, told)
-    if at.k == 1:
-        return Fact(title, "at once", more, True, "it is not behind even at one try")
-    told = "the first number of tries at which as many tasks are solved"
-    return Fact(title, f"at {at.k} tries", more, True, told)
-
-
-def _tax_fact(found: Findings) -> Fact | None:
-    row = next((row for row in found.comparison.rows if row.K == found.K), None)
-    if row is None or math.isnan(row.measures.tax_S.value):
-        return None
-    tax = row.measures.tax_S
-    way = moved(tax)
-    told = {
-        "loss": f"above 0: trying again mends less than {voice(found).then}",
-        "gain": f"below 0: trying again mends more than {voice(found).then}",
-        "open": "may be 0: not decided" if tax.low <= 0 else "not decided",
-    }[way]
-    more = span(tax, 3, sign=True)
-    return Fact(f"Sharpening Tax at {row.K} tries", signed(tax.value, 3), more, way != "open", told)

@@ -5,9 +5,10 @@ import pytest
 from numpy.typing import ArrayLike
 
 from agentenvs.harness import Outcomes
+from agentenvs.harness.report.facts import facts
 from agentenvs.harness.report.gather import Findings, find
 from agentenvs.harness.report.voice import voice
-from agentenvs.harness.report.words import facts, headline, meaning, ranges, verdict
+from agentenvs.harness.report.words import headline, meaning, ranges, verdict
 from agentenvs.harness.tax import Counts
 
 pytestmark = pytest.mark.usefixtures("few_pilots")
