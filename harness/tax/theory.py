@@ -28,7 +28,12 @@ from agentenvs.harness.tax.assumptions import (
     verdict,
     went_all_the_way,
 )
-from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
+from agentenvs.harness.tax.clusters import (
+    Clusters,
+    cluster_codes,
+    cluster_count,
+    effective_count,
+)
 from agentenvs.harness.tax.estimators import area, pass_at_k, pass_hat_k
 from agentenvs.harness.tax.linear import (
     Linear,
@@ -121,8 +126,7 @@ def sharpening_theorem(
     k = single_k("K", K, int(min(arms.base.n.min(), arms.post.n.min())))
     size = len(arms.base.c)
     codes = cluster_codes(clusters, base, size)
-    groups = cluster_count(codes, size)
-    critical = critical_value(confidence, groups)
+    critical = critical_value(confidence, effective_count(codes, size))
 
     area_base, area_post = (mean_of(area(arm.c, arm.n, k)) for arm in arms)
     never_base, never_post = (mean_of(1 - pass_at_k(arm.c, arm.n, k)) for arm in arms)
@@ -158,7 +162,7 @@ def sharpening_theorem(
         confidence=confidence,
         method="delta",
         covers=("tasks", "rollouts"),
-        clusters=groups,
+        clusters=cluster_count(codes, size),
     )
 
 
