@@ -6,7 +6,6 @@ other all fail with the product of the two chances, unbiased from the counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,109 +15,122 @@ from agentenvs.harness.tax._checks import Paired
 from agentenvs.harness.tax.demand import Demand
 from agentenvs.harness.tax.measures import TIE
 from agentenvs.harness.tax.options import failures
-from agentenvs.harness.tax.routing import pick
 from agentenvs.harness.tax.serving import Serving
 
-__all__ = ["Fixed", "Way", "better"]
+__all__ = ["Fixed", "Menu", "choose", "some_tries"]
 
 _Floats = NDArray[np.float64]
+_Ints = NDArray[np.int64]
 
 _NAMES = ("base", "post")
-# Tries of each policy that mixtures are made of.
-_MOST = 256
 
 
-class Way(NamedTuple):
-    """A way to serve tasks.
+class Menu(NamedTuple):
+    """Coverage and mean cost (O,) of all options: base alone, post alone, and mixtures."""
 
-    Attributes:
-        name: "base@28", or "post@1+base@3", where post is asked first.
-        serving: what each task is given.
-    """
-
-    name: str
-    serving: Serving
+    coverage: _Floats
+    cost: _Floats
 
 
 class Fixed(NamedTuple):
-    """Chances (T, K + 1) that 0, ..., K tries all fail, of base and of post."""
+    """What T tasks would give if all were served alike.
 
-    base: _Floats
-    post: _Floats
+    Attributes:
+        missed: of base and of post, (T, K + 1) the chances that 0, ..., K tries all fail.
+        costs: of base and of post, (T, K) the mean cost of 1, ..., K tries.
+        tries: (M,) numbers of tries of each policy that mixtures are made of.
+        demand: what is asked for.
+    """
+
+    missed: tuple[_Floats, _Floats]
+    costs: tuple[_Floats, _Floats]
+    tries: _Ints
+    demand: Demand
 
     @classmethod
-    def of(cls, arms: Paired, most: int) -> Fixed:
-        """Return what is known of up to `most` tries."""
-        return cls(failures(arms.base, most), failures(arms.post, most))
+    def of(cls, arms: Paired, most: int, demand: Demand) -> Fixed:
+        """Return what is known of up to `most` tries of each policy."""
+        base, post = (failures(arm, most) for arm in arms)
+        costs = demand.costs(base[:, :-1], 0), demand.costs(post[:, :-1], 1)
+        return cls((base, post), costs, some_tries(most, demand, 16, 24), demand)
 
-    def single(self, arm: int, k: int, demand: Demand) -> Way:
-        """Return k tries of base (0) or post (1)."""
-        missed = self[arm]
-        cost = demand.costs(missed[:, :k], arm)[:, -1]
-        return Way(
-            f"{_NAMES[arm]}@{k}", Serving(1 - missed[:, k], cost, np.full(len(cost), 1.0 - arm))
-        )
+    def menu(self, weights: _Floats | None = None) -> Menu:
+        """Return all options for tasks with weights (T,) that sum to 1; default equal ones."""
+        size = len(self.missed[0])
+        share = np.full(size, 1 / size) if weights is None else weights
+        coverage = [1 - share @ missed[:, 1:] for missed in self.missed]
+        cost = [share @ costs for costs in self.costs]
+        for first in (0, 1):
+            one, two = (self.missed[arm][:, self.tries] for arm in (first, 1 - first))
+            paid, later = (self.costs[arm][:, self.tries - 1] for arm in (first, 1 - first))
+            weighed = one * share[:, None]
+            coverage.append((1 - weighed.T @ two).ravel())
+            # The second policy's tries are paid where the first's have failed.
+            second = share @ later if self.demand.stop == "never" else weighed.T @ later
+            cost.append(((share @ paid)[:, None] + second).ravel())
+        return Menu(np.concatenate(coverage), np.concatenate(cost))
 
-    def arm(self, arm: int, demand: Demand) -> Way | None:
-        """Return the tries of one policy that meet the demand best, None where none will do."""
-        k = int(pick(self[arm].sum(axis=0)[None], demand, arm).k[0])
-        return self.single(arm, k, demand) if k else None
+    def part(self, kind: str) -> slice:
+        """Return which options are of "base", of "post", and of "both"."""
+        k = self.missed[0].shape[1] - 1
+        return {"base": slice(k), "post": slice(k, 2 * k), "both": slice(2 * k, None)}[kind]
 
-    def both(self, demand: Demand) -> Way | None:
-        """Return the mixture that meets the demand best, with a try of each policy at least.
+    def name(self, option: int) -> str:
+        """Return "base@28", or "post@1+base@3", where post is asked first."""
+        first, *tries = self._place(option)
+        names = (_NAMES[first], _NAMES[1 - first])
+        return "+".join(f"{name}@{k}" for name, k in zip(names, tries, strict=False))
 
-        With `stop="success"` the policy that is asked second is paid only where the first has
-        failed, so that the order matters: both are tried. Up to 256 tries of each are.
-        """
-        return better([self._mixture(first, demand) for first in (0, 1)], demand)
-
-    def cheapest(self, coverage: float, demand: Demand) -> Way | None:
-        """Return the cheapest of all these with so much coverage, None where none gets as far."""
-        aim = demand._replace(target=coverage, budget=None)
-        return better([self.arm(0, aim), self.arm(1, aim), self.both(aim)], aim)
-
-    def _mixture(self, first: int, demand: Demand) -> Way | None:
-        one, two = (self[arm][:, : _MOST + 1] for arm in (first, 1 - first))
-        fails = one.T @ two / len(one)
-        coverage = 1 - fails[1:, 1:]
-        # The second policy's tries are paid where the first's have failed.
-        paid_first = demand.costs(one.mean(axis=0)[None, :-1], first).T
-        cost = paid_first + demand.costs(fails[1:, :-1], 1 - first)
-        if demand.target is not None:
-            fits, keys = coverage >= demand.target - TIE, (cost, -coverage)
-        else:
-            fits, keys = cost <= (demand.budget or 0) * (1 + TIE), (-coverage, cost)
-        if not fits.any():
-            return None
-        # Rounded, so that what is equal in theory is.
-        ranked = [np.where(fits, np.round(key, 11), np.inf).ravel() for key in keys]
-        j, k = (at + 1 for at in divmod(int(np.lexsort(ranked[::-1])[0]), cost.shape[1]))
-        second = demand.costs(two[:, :k], 1 - first)[:, -1]
-        if demand.stop == "success":
-            second = one[:, j] * second
+    def serving(self, option: int) -> Serving:
+        """Return what each task is given by an option."""
+        first, j, *more = self._place(option)
+        one, cost = self.missed[first][:, j], self.costs[first][:, j - 1]
+        base = float(first == 0)
+        if not more:
+            return Serving(1 - one, cost, np.full(len(one), base))
+        (k,) = more
+        later = self.costs[1 - first][:, k - 1]
+        if self.demand.stop == "success":
+            later = one * later
         share = (k if first else j) / (j + k)
-        return Way(
-            f"{_NAMES[first]}@{j}+{_NAMES[1 - first]}@{k}",
-            Serving(
-                1 - one[:, j] * two[:, k],
-                demand.costs(one[:, :j], first)[:, -1] + second,
-                np.full(len(one), share),
-            ),
-        )
+        missed = one * self.missed[1 - first][:, k]
+        return Serving(1 - missed, cost + later, np.full(len(one), share))
+
+    def _place(self, option: int) -> tuple[int, ...]:
+        """Return the policy that is asked first (0 base, 1 post), its tries and the other's."""
+        k, size = self.missed[0].shape[1] - 1, len(self.tries)
+        if option < 2 * k:
+            return option // k, option % k + 1
+        first, place = divmod(option - 2 * k, size**2)
+        return first, int(self.tries[place // size]), int(self.tries[place % size])
 
 
-def better(ways: Iterable[Way | None], demand: Demand) -> Way | None:
-    """Return the way that meets the demand best of those that do, the first at a tie."""
-    best: Way | None = None
-    for way in ways:
-        if way is None:
-            continue
-        if best is None:
-            best = way
-            continue
-        ours, theirs = (
-            [np.asarray(np.mean(part)) for part in one.serving[:2]] for one in (way, best)
-        )
-        if demand.prefers(ours[0], ours[1], (theirs[0], theirs[1])) > 0:
-            best = way
-    return best
+def choose(menu: Menu, demand: Demand, part: slice = slice(None)) -> int:
+    """Return the option that meets a demand best, -1 where none does, the first at a tie."""
+    coverage, cost = menu.coverage[part], menu.cost[part]
+    if demand.target is not None:
+        fits = coverage >= demand.target - TIE
+        if not fits.any():
+            return -1
+        least = cost[fits].min()
+        equal = np.flatnonzero(fits & (cost <= least * (1 + TIE)))
+        best = equal[np.flatnonzero(coverage[equal] >= coverage[equal].max() - TIE)[0]]
+    else:
+        fits = cost <= (demand.budget or 0) * (1 + TIE)
+        if not fits.any():
+            return -1
+        equal = np.flatnonzero(fits & (coverage >= coverage[fits].max() - TIE))
+        best = equal[np.flatnonzero(cost[equal] <= cost[equal].min() * (1 + TIE))[0]]
+    return int(best) + (part.start or 0)
+
+
+def some_tries(most: int, demand: Demand, dense: int = 12, sparse: int = 12) -> _Ints:
+    """Return numbers of tries up to `most`: all at first, then some on a log scale.
+
+    Those that a budget pays for are among them.
+    """
+    spread = np.rint(np.geomspace(1, most, sparse + 1)).astype(np.int64)
+    afford = [] if demand.budget is None else [demand.budget / price for price in demand.price]
+    paid = [int(one * (1 + TIE)) for one in afford if one < most + 1]
+    found = np.unique(np.concatenate((np.arange(1, min(dense, most) + 1), spread, paid)))
+    return found[(found > 0) & (found <= most)].astype(np.int64)

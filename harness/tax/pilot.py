@@ -14,6 +14,7 @@ the other it is what so large a pilot would give, a little less than the truth.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -21,13 +22,13 @@ import numpy as np
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import Arm, paired, single_k
 from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
-from agentenvs.harness.tax.demand import Stop, check_demand, check_times
-from agentenvs.harness.tax.fixed import Fixed, Way, better
-from agentenvs.harness.tax.linear import critical_value, interval_of, mean_of
+from agentenvs.harness.tax.demand import Demand, Stop, check_demand, check_times
+from agentenvs.harness.tax.fixed import Fixed, Menu, choose
 from agentenvs.harness.tax.options import KINDS
 from agentenvs.harness.tax.pilot_runs import run_pilots, same_rollouts
-from agentenvs.harness.tax.routing import in_order
-from agentenvs.harness.tax.serving import Served, mean_cost, served
+from agentenvs.harness.tax.resampled import drawn_again
+from agentenvs.harness.tax.routing import ends, in_order
+from agentenvs.harness.tax.serving import Means, Served, served
 from agentenvs.harness.tax.shares import Estimate, quantile
 
 __all__ = ["PilotProtocol", "pilot_protocol"]
@@ -67,8 +68,12 @@ class PilotProtocol(NamedTuple):
         pays: "yes" where `uses` is above the interval of `break_even`, "no" where it is below,
             "undecided" within.
         splits: over how many pilots all this is averaged.
+        draws: how many replicates the intervals rest on.
         tasks, clusters: how many tasks, and groups of tasks, the intervals rest on.
-        confidence: what the intervals aim at. They take the rules that pilots led to as given.
+        confidence: what the intervals aim at. Those of `by_pilot`, `by_task`, `gain` and `saving`
+            are over replicates with tasks drawn again and one pilot anew, from which all is
+            decided anew: what a pilot may come to, its luck included. Those of the others hold
+            for the number of tries that is named; `oracle` and `same_rollouts` have none.
         method, covers: how, and what of: tasks and rollouts, no other training run.
     """
 
@@ -98,10 +103,11 @@ class PilotProtocol(NamedTuple):
     break_even: Estimate
     pays: Literal["yes", "no", "undecided"]
     splits: int
+    draws: int
     tasks: int
     clusters: int
     confidence: float
-    method: str = "split rollouts, delta"
+    method: str = "bootstrap, split rollouts"
     covers: tuple[str, ...] = ("tasks", "rollouts")
 
     @property
@@ -155,6 +161,7 @@ def pilot_protocol(
     stop: Stop = "never",
     uses: float = 1.0,
     splits: int = 200,
+    draws: int = 300,
     confidence: float = 0.95,
     seed: int = 0,
     clusters: Clusters | None = None,
@@ -171,6 +178,7 @@ def pilot_protocol(
         stop: as in `route`.
         uses: how often each task is served, over which the pilot is spread.
         splits: how many pilots are picked from the rollouts.
+        draws: how many more, each with tasks drawn again, for the intervals.
         confidence: the share of intervals that should hold the truth.
         seed: of the splits.
         clusters: which tasks belong together; default each by itself.
@@ -200,34 +208,53 @@ def pilot_protocol(
             f"Expected `budget` to pay for one try, {min(demand.price):g}, got {budget!r}."
         )
     check_times("splits", splits)
+    check_times("draws", draws)
     if isinstance(uses, bool) or not isinstance(uses, int | float) or not 0 < uses < math.inf:
         raise BadArgument(f"Expected `uses` above 0, got {uses!r}.")
     rng = np.random.default_rng(seed)
-    most = smallest - first
-    runs = run_pilots(arms, first, most, demand, splits, rng)
-    half = smallest // 2
-    oracle = run_pilots(arms, half, smallest - half, demand, min(splits, _HALVES), rng).by_task
-    fixed = Fixed.of(arms, most)
-    offers = [fixed.arm(0, demand), fixed.arm(1, demand), fixed.both(demand)]
-    best = better(offers, demand)
-    given = runs.by_task
-    matched = fixed.cheapest(float(given.coverage.mean()), demand)
+    most, half = smallest - first, smallest // 2
+    even = np.full((splits, size), 1 / size)
+    runs = run_pilots(arms, first, most, demand, even, rng)
+    ideal = run_pilots(arms, half, smallest - half, demand, even[:_HALVES], rng).by_task
+    weights = np.concatenate(list(drawn_again(size, draws, rng, codes)))
+    weights /= weights.sum(axis=1, keepdims=True)
+    again = run_pilots(arms, first, most, demand, weights, rng)
 
-    def shown(way: Way | None) -> Served | None:
-        return None if way is None else served(*way, demand, confidence, codes)
-
-    gain = Estimate(*[math.nan] * 4)
-    if best is not None:
-        difference = mean_of(given.coverage - best.serving.coverage)
-        critical = critical_value(confidence, cluster_count(codes, size))
-        gain = interval_of(difference, critical, codes)
-    saving = Estimate(math.inf, math.nan, math.nan, math.nan)
-    if matched is not None:
-        saving = mean_cost(matched.serving.cost - given.cost, demand, confidence, codes)
-    cost = first * sum(demand.price)
-    even = Estimate(
-        _uses(cost, saving.value), math.nan, _uses(cost, saving.high), _uses(cost, saving.low)
+    fixed = Fixed.of(arms, most, demand)
+    menu = fixed.menu()
+    known = {kind: choose(menu, demand, fixed.part(kind)) for kind in ("base", "post", "both")}
+    point = _compare(
+        menu, float(np.mean(runs.by_task.coverage)), float(np.mean(runs.by_task.cost)), demand
     )
+    replicates = [
+        _compare(fixed.menu(row), float(solved), float(cost), demand)
+        for row, solved, cost in zip(weights, *again.by_task[:2], strict=True)
+    ]
+
+    def shown(option: int) -> Served | None:
+        if option < 0:
+            return None
+        return served(fixed.name(option), fixed.serving(option), demand, confidence, codes)
+
+    def spread(value: float, values: Iterable[float]) -> Estimate:
+        found = np.array([one for one in values if not math.isnan(one)])
+        if math.isnan(value):
+            return Estimate(*[math.nan] * 4)
+        sure = np.isfinite(found).all() and len(found) > 1 and math.isfinite(value)
+        se = float(np.std(found, ddof=1)) if sure else math.nan
+        return Estimate(value, se, *ends(found, confidence, value))
+
+    def means(name: str, given: Means, others: Means | None = None) -> Served:
+        values = [float(np.mean(part)) for part in given]
+        if others is None:
+            both = [Estimate(value, *[math.nan] * 3) for value in values[:2]]
+        else:
+            both = [spread(value, part) for value, part in zip(values, others[:2], strict=False)]
+        return Served(name, both[0], both[1], values[2])
+
+    cost = first * sum(demand.price)
+    saving = spread(point.saving, (one.saving for one in replicates))
+    needed = [_uses(cost, one) for one in (saving.value, saving.high, saving.low)]
     shares = [float(np.mean(runs.picks == at)) for at in range(len(KINDS))]
     return PilotProtocol(
         pilot=first,
@@ -238,29 +265,48 @@ def pilot_protocol(
         stop=demand.stop,
         K=most,
         pilot_cost=cost,
-        by_pilot=served("by pilot", runs.by_pilot, demand, confidence, codes),
-        by_task=served("by task", given, demand, confidence, codes),
-        base_k=shown(offers[0]),
-        post_1=served(*fixed.single(1, 1, demand), demand, confidence, codes),
-        post_k=shown(offers[1]),
-        both=shown(offers[2]),
-        best=shown(best),
-        oracle=served("oracle", oracle, demand, confidence, codes),
-        same_rollouts=served(
-            "same rollouts", same_rollouts(arms, most, demand), demand, confidence, codes
-        ),
+        by_pilot=means("by pilot", runs.by_pilot, again.by_pilot),
+        by_task=means("by task", runs.by_task, again.by_task),
+        base_k=shown(known["base"]),
+        post_1=served("post@1", fixed.serving(most), demand, confidence, codes),
+        post_k=shown(known["post"]),
+        both=shown(known["both"]),
+        best=shown(point.best),
+        oracle=means("oracle", ideal),
+        same_rollouts=means("same rollouts", same_rollouts(arms, most, demand)),
         shares=(shares[0], shares[1], shares[2]),
         share_none=float(np.mean(runs.picks < 0)),
         agreement=float(np.mean(runs.picks == runs.truths)),
-        gain=gain,
-        matched=shown(matched),
+        gain=spread(point.gain, (one.gain for one in replicates)),
+        matched=shown(point.matched),
         saving=saving,
-        break_even=even,
-        pays="yes" if uses > even.high else "no" if uses < even.low else "undecided",
+        break_even=Estimate(needed[0], math.nan, needed[1], needed[2]),
+        pays="yes" if uses > needed[2] else "no" if uses < needed[1] else "undecided",
         splits=splits,
+        draws=draws,
         tasks=size,
         clusters=cluster_count(codes, size),
         confidence=confidence,
+    )
+
+
+class _Compared(NamedTuple):
+    """A protocol beside what needs no pilot: options of the menu, -1 for none, and differences."""
+
+    best: int
+    gain: float
+    matched: int
+    saving: float
+
+
+def _compare(menu: Menu, coverage: float, cost: float, demand: Demand) -> _Compared:
+    best = choose(menu, demand)
+    matched = choose(menu, demand._replace(target=coverage, budget=None))
+    return _Compared(
+        best,
+        math.nan if best < 0 else coverage - float(menu.coverage[best]),
+        matched,
+        math.inf if matched < 0 else float(menu.cost[matched]) - cost,
     )
 
 
@@ -270,4 +316,5 @@ def _solves(one: Served) -> str:
 
 def _uses(cost: float, saving: float) -> float:
     """Return how often a saving must be made to pay a cost, infinite where nothing is saved."""
-    return math.nan if math.isnan(saving) else cost / saving if saving > 0 else math.inf
+    # What rounding leaves is no saving.
+    return math.nan if math.isnan(saving) else cost / saving if saving > 1e-9 * cost else math.inf

@@ -17,16 +17,24 @@ from agentenvs.harness.tax._checks import Arm, Paired, Tasks, paired
 from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
 from agentenvs.harness.tax.demand import Demand, Stop, check_demand, check_times
 from agentenvs.harness.tax.options import KINDS, Option, Weighed, failures, option_at
+from agentenvs.harness.tax.resampled import drawn_again
 from agentenvs.harness.tax.shares import Estimate, quantile
 
-__all__ = ["ArmChoice", "Picked", "Routing", "decide", "in_order", "pick", "route", "winners"]
+__all__ = [
+    "ArmChoice",
+    "Picked",
+    "Routing",
+    "decide",
+    "ends",
+    "in_order",
+    "pick",
+    "route",
+    "winners",
+]
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 _Codes = NDArray[np.intp] | None
-
-# How many weights a block of replicates holds at a time.
-_BLOCK = 2**21
 
 
 class ArmChoice(NamedTuple):
@@ -268,16 +276,9 @@ def _replicates(
     arms: tuple[Weighed, Weighed], demand: Demand, draws: int, seed: int, codes: _Codes
 ) -> list[Picked]:
     """Return each arm's choice when tasks are drawn again, the same ones for both arms."""
-    size = len(arms[0].weight)
-    units = cluster_count(codes, size)
-    rng = np.random.default_rng(seed)
+    size, width = len(arms[0].weight), max(side.missed.shape[1] for side in arms)
     parts: tuple[list[Picked], list[Picked]] = ([], [])
-    block = max(1, _BLOCK // max(size, *(side.missed.shape[1] for side in arms)))
-    for start in range(0, draws, block):
-        rows = min(block, draws - start)
-        places = rng.integers(units, size=(rows, units)) + units * np.arange(rows)[:, None]
-        times = np.bincount(places.ravel(), minlength=rows * units).reshape(rows, units)
-        weights = (times if codes is None else times[:, codes]).astype(np.float64)
+    for weights in drawn_again(size, draws, np.random.default_rng(seed), codes, width):
         for at, side in enumerate(arms):
             parts[at].append(pick(weights @ side.missed, demand, at))
     return [

@@ -13,7 +13,7 @@ from agentenvs.harness.tax.linear import critical_value, interval_of, mean_of
 from agentenvs.harness.tax.options import failures
 from agentenvs.harness.tax.shares import Estimate, quantile, share_interval
 
-__all__ = ["Judge", "Served", "Serving", "mean_cost", "served"]
+__all__ = ["Judge", "Means", "Served", "Serving", "mean_cost", "served"]
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
@@ -44,6 +44,14 @@ class Serving(NamedTuple):
     base: _Floats
 
 
+class Means(NamedTuple):
+    """What tasks are given on average in each of S cases, (S,), in the fields of `Serving`."""
+
+    coverage: _Floats
+    cost: _Floats
+    base: _Floats
+
+
 class Judge(NamedTuple):
     """What k tries of an arm give by rollouts set aside: a table over all counts that they allow.
 
@@ -67,14 +75,22 @@ class Judge(NamedTuple):
         cost = np.column_stack((np.zeros(len(missed)), demand.costs(missed[:, :-1], arm)))
         return cls(starts[where], missed, cost)
 
-    def curves(self, hits: _Ints) -> _Floats:
-        """Return the mean chances (S, K + 1) of failure of S times T tasks' successes."""
+    def curves(self, hits: _Ints, weights: _Floats) -> _Floats:
+        """Return the mean chances (S, K + 1) of failure of S times T tasks' successes.
+
+        The weights (S, T) of the tasks sum to 1 in each row.
+        """
         rows = self.start + hits
         size = len(self.missed)
         flat = (rows + size * np.arange(len(rows))[:, None]).ravel()
-        held = np.bincount(flat, minlength=size * len(rows)).reshape(-1, size)
-        means: _Floats = held @ self.missed / hits.shape[1]
+        held = np.bincount(flat, weights.ravel(), size * len(rows)).reshape(-1, size)
+        means: _Floats = held @ self.missed
         return means
+
+    def at(self, hits: _Ints) -> tuple[_Floats, _Floats]:
+        """Return the chances of failure and the costs of 0, ..., K tries, (S, T, K + 1)."""
+        rows = self.start + hits
+        return self.missed[rows], self.cost[rows]
 
 
 def served(

@@ -8,10 +8,15 @@ import pytest
 from agentenvs.harness.tax import expected_tries, pass_at_k
 from agentenvs.harness.tax._checks import paired
 from agentenvs.harness.tax.demand import check_demand
-from agentenvs.harness.tax.fixed import Fixed, better
+from agentenvs.harness.tax.fixed import Fixed, choose, some_tries
 
 C, D, N = np.array([0, 1, 3, 6, 2]), np.array([6, 0, 0, 5, 6]), 6
 PRICE = (1.0, 1.7)
+
+
+def fixed_of(target=None, budget=None, stop="never", price=PRICE, arms=((C, N), (D, N))):
+    demand = check_demand(price, target, budget, stop)
+    return Fixed.of(paired(*arms), int(arms[0][1]), demand), demand
 
 
 def search(target, budget, stop):
@@ -38,45 +43,78 @@ def search(target, budget, stop):
 @pytest.mark.parametrize("stop", ["never", "success"])
 @pytest.mark.parametrize("asked", [(0.5, None), (0.9, None), (1, None), (None, 2.7), (None, 5)])
 def test_the_best_mixture_is_that_of_a_search(stop, asked) -> None:
-    demand = check_demand(PRICE, *asked, stop)
-    found = Fixed.of(paired((C, N), (D, N)), N).both(demand)
-    want = search(*asked, stop)
+    fixed, demand = fixed_of(*asked, stop)
+    at, want = choose(fixed.menu(), demand, fixed.part("both")), search(*asked, stop)
     if want is None:
-        assert found is None
+        assert at == -1
         return
-    coverage, cost = np.mean(found.serving.coverage), np.mean(found.serving.cost)
+    served = fixed.serving(at)
+    coverage, cost = np.mean(served.coverage), np.mean(served.cost)
     key = (cost, -coverage) if asked[0] is not None else (-coverage, cost)
     assert key == pytest.approx(want)
 
 
+@pytest.mark.parametrize("stop", ["never", "success"])
+def test_the_menu_says_what_is_served(stop) -> None:
+    fixed, _ = fixed_of(0.5, stop=stop)
+    weights = np.array([0.4, 0.3, 0.0, 0.1, 0.2])
+    menu, weighed = fixed.menu(), fixed.menu(weights)
+    for at in range(len(menu.cost)):
+        served = fixed.serving(at)
+        assert menu.coverage[at] == pytest.approx(np.mean(served.coverage))
+        assert menu.cost[at] == pytest.approx(np.mean(served.cost))
+        assert weighed.coverage[at] == pytest.approx(weights @ served.coverage)
+        assert weighed.cost[at] == pytest.approx(weights @ served.cost)
+
+
+def test_options_are_named_by_who_is_asked_first() -> None:
+    fixed, _ = fixed_of(0.5)
+    names = [fixed.name(at) for at in range(len(fixed.menu().cost))]
+    assert len(set(names)) == len(names) == 2 * N + 2 * N**2
+    assert names[fixed.part("base")] == [f"base@{k}" for k in range(1, N + 1)]
+    assert names[fixed.part("post")] == [f"post@{k}" for k in range(1, N + 1)]
+    assert names[fixed.part("both")][0] == "base@1+post@1"
+    assert names[-1] == f"post@{N}+base@{N}"
+    assert fixed.serving(names.index("post@1+base@3")).base.tolist() == [0.75] * 5
+    assert fixed.serving(0).base.tolist() == [1] * 5
+
+
 def test_a_mixture_needs_a_try_of_each() -> None:
-    fixed = Fixed.of(paired((C, N), (D, N)), N)
-    assert fixed.both(check_demand(PRICE, None, 2.6, "never")) is None
-    least = fixed.both(check_demand(PRICE, None, 2.7, "never"))
-    assert least.name == "base@1+post@1"
-    assert least.serving.base.tolist() == [0.5] * 5
+    fixed, demand = fixed_of(budget=2.6)
+    assert choose(fixed.menu(), demand, fixed.part("both")) == -1
+    fixed, demand = fixed_of(budget=2.7)
+    assert fixed.name(choose(fixed.menu(), demand, fixed.part("both"))) == "base@1+post@1"
 
 
 def test_who_is_asked_first_matters_where_success_stops() -> None:
-    fixed = Fixed.of(paired(([1, 1], 4), ([4, 4], 4)), 4)
-    found = fixed.both(check_demand((1, 1), 1, None, "success"))
-    assert found.name == "post@1+base@1"
-    assert np.mean(found.serving.cost) == 1
+    fixed, demand = fixed_of(1, None, "success", (1, 1), (([1, 1], 4), ([4, 4], 4)))
+    at = choose(fixed.menu(), demand, fixed.part("both"))
+    assert fixed.name(at) == "post@1+base@1"
+    assert np.mean(fixed.serving(at).cost) == 1
 
 
-def test_the_better_way_is_cheaper_for_a_target_and_solves_more_for_a_budget() -> None:
-    fixed = Fixed.of(paired((C, N), (D, N)), N)
+def test_a_target_is_reached_cheaply_and_a_budget_used_well() -> None:
     for asked, name in (((0.55, None), "post@1"), ((None, 3), "base@3")):
-        demand = check_demand((1, 1.7), *asked, "never")
-        ways = [fixed.arm(0, demand), None, fixed.arm(1, demand)]
-        assert better(ways, demand).name == name
-        assert better(reversed(ways), demand).name == name
-    assert better([None, None], demand) is None
+        fixed, demand = fixed_of(*asked)
+        alone = slice(2 * N)
+        assert fixed.name(choose(fixed.menu(), demand, alone)) == name
 
 
-def test_the_cheapest_way_to_a_coverage_may_be_a_mixture() -> None:
-    fixed = Fixed.of(paired(([0, 0, 8, 8], 8), ([8, 8, 0, 0], 8)), 8)
-    demand = check_demand((1, 1), None, 1, "never")
-    assert fixed.cheapest(1.0, demand).name == "base@1+post@1"
-    assert fixed.cheapest(0.5, demand).name == "base@1"
-    assert Fixed.of(paired(([0], 8), ([0], 8)), 8).cheapest(0.1, demand) is None
+def test_a_mixture_may_be_the_only_way() -> None:
+    arms = (([0, 0, 8, 8], 8), ([8, 8, 0, 0], 8))
+    fixed, demand = fixed_of(1, price=(1, 1), arms=arms)
+    assert fixed.name(choose(fixed.menu(), demand)) == "base@1+post@1"
+    half = demand._replace(target=0.5)
+    assert fixed.name(choose(fixed.menu(), half)) == "base@1"
+
+
+def test_numbers_of_tries_are_dense_at_first_and_hold_what_a_budget_pays() -> None:
+    target = check_demand((1, 2), 0.5, None, "never")
+    assert some_tries(1, target).tolist() == [1]
+    assert some_tries(5, target).tolist() == [1, 2, 3, 4, 5]
+    many = some_tries(1000, target)
+    assert many[:12].tolist() == list(range(1, 13))
+    assert many[-1] == 1000
+    assert len(many) < 25
+    assert {37, 74} <= set(some_tries(1000, check_demand((1, 2), None, 74.5, "never")).tolist())
+    assert some_tries(9, check_demand((1, 2), None, 1e9, "never")).tolist() == list(range(1, 10))

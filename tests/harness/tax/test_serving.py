@@ -24,12 +24,13 @@ def test_a_judge_knows_every_count_of_every_size() -> None:
                 assert judge.cost[row, k] == pytest.approx(2 * float(expected_tries(c, n, k)))
 
 
-def test_curves_are_means_over_tasks() -> None:
+def test_curves_are_weighted_means_over_tasks() -> None:
     rollouts = np.array([5, 3, 5, 9])
     judge = Judge.of(rollouts, 3, NEVER, 0)
     hits = np.array([[0, 3, 2, 1], [5, 0, 0, 9]])
-    for row, c in zip(judge.curves(hits), hits, strict=True):
-        want = [1, *(np.mean(1 - pass_at_k(c, rollouts, k)) for k in (1, 2, 3))]
+    weights = np.array([[0.25] * 4, [0.5, 0.2, 0.3, 0]])
+    for row, c, share in zip(judge.curves(hits, weights), hits, weights, strict=True):
+        want = [1, *(share @ (1 - pass_at_k(c, rollouts, k)) for k in (1, 2, 3))]
         assert row == pytest.approx(want)
 
 
