@@ -156,7 +156,7 @@ def signs(
     found = []
     for k in ks:
         taxes = [cell.tax(k).tax_S for cell in cells]
-        p = np.array([p_value(tax) for tax in taxes])
+        p = np.array([p_value(tax, cell.clusters) for cell, tax in zip(cells, taxes, strict=True)])
         kept = discoveries(p, rate, "any" if dependent else "positive").rejected
         for arm in groups:
             mine = [
