@@ -17,7 +17,7 @@ from agentenvs.harness.tax.measures import TIE
 from agentenvs.harness.tax.options import failures
 from agentenvs.harness.tax.serving import Serving
 
-__all__ = ["Fixed", "Menu", "choose", "some_tries"]
+__all__ = ["Blend", "Fixed", "Menu", "blend", "choose", "some_tries"]
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
@@ -39,12 +39,14 @@ class Fixed(NamedTuple):
         missed: of base and of post, (T, K + 1) the chances that 0, ..., K tries all fail.
         costs: of base and of post, (T, K) the mean cost of 1, ..., K tries.
         tries: (M,) numbers of tries of each policy that mixtures are made of.
+        parts: of base and of post, `missed` and `costs` at those numbers, (T, M) each.
         demand: what is asked for.
     """
 
     missed: tuple[_Floats, _Floats]
     costs: tuple[_Floats, _Floats]
     tries: _Ints
+    parts: tuple[tuple[_Floats, _Floats], tuple[_Floats, _Floats]]
     demand: Demand
 
     @classmethod
@@ -52,7 +54,12 @@ class Fixed(NamedTuple):
         """Return what is known of up to `most` tries of each policy."""
         base, post = (failures(arm, most) for arm in arms)
         costs = demand.costs(base[:, :-1], 0), demand.costs(post[:, :-1], 1)
-        return cls((base, post), costs, some_tries(most, demand, 16, 24), demand)
+        tries = some_tries(most, demand, 16, 16)
+        first, second = (
+            (missed[:, tries], paid[:, tries - 1])
+            for missed, paid in zip((base, post), costs, strict=True)
+        )
+        return cls((base, post), costs, tries, (first, second), demand)
 
     def menu(self, weights: _Floats | None = None) -> Menu:
         """Return all options for tasks with weights (T,) that sum to 1; default equal ones."""
@@ -61,8 +68,7 @@ class Fixed(NamedTuple):
         coverage = [1 - share @ missed[:, 1:] for missed in self.missed]
         cost = [share @ costs for costs in self.costs]
         for first in (0, 1):
-            one, two = (self.missed[arm][:, self.tries] for arm in (first, 1 - first))
-            paid, later = (self.costs[arm][:, self.tries - 1] for arm in (first, 1 - first))
+            (one, paid), (two, later) = self.parts[first], self.parts[1 - first]
             weighed = one * share[:, None]
             coverage.append((1 - weighed.T @ two).ravel())
             # The second policy's tries are paid where the first's have failed.
@@ -96,6 +102,16 @@ class Fixed(NamedTuple):
         missed = one * self.missed[1 - first][:, k]
         return Serving(1 - missed, cost + later, np.full(len(one), share))
 
+    def blended(self, way: Blend) -> tuple[str, Serving]:
+        """Return the name of a blend, and what each task is given on average."""
+        if way.share in (0.0, 1.0):
+            option = way.other if way.share else way.one
+            return self.name(option), self.serving(option)
+        one, other = self.serving(way.one), self.serving(way.other)
+        parts = zip(one, other, strict=True)
+        name = f"{self.name(way.one)} or, by lot, {self.name(way.other)} ({way.share:.1%})"
+        return name, Serving(*((1 - way.share) * a + way.share * b for a, b in parts))
+
     def _place(self, option: int) -> tuple[int, ...]:
         """Return the policy that is asked first (0 base, 1 post), its tries and the other's."""
         k, size = self.missed[0].shape[1] - 1, len(self.tries)
@@ -122,6 +138,61 @@ def choose(menu: Menu, demand: Demand, part: slice = slice(None)) -> int:
         equal = np.flatnonzero(fits & (coverage >= coverage[fits].max() - TIE))
         best = equal[np.flatnonzero(cost[equal] <= cost[equal].min() * (1 + TIE))[0]]
     return int(best) + (part.start or 0)
+
+
+class Blend(NamedTuple):
+    """One option for some tasks and another for the others, whichever they are.
+
+    Attributes:
+        one, other: options of a menu, the second with more coverage, or the same twice.
+        share: of the tasks that get the second.
+        cost: mean cost.
+    """
+
+    one: int
+    other: int
+    share: float
+    cost: float
+
+
+def blend(menu: Menu, coverage: float) -> Blend | None:
+    """Return the cheapest way to exactly so much coverage, None where no option has as much.
+
+    What lies between two options is had by giving tasks picked by lot the one or the other. Below
+    the cheapest option's coverage nothing is cheaper than that option.
+    """
+    order = np.lexsort((-menu.coverage, menu.cost))
+    covered = menu.coverage[order]
+    rises = np.concatenate(([True], covered[1:] > np.maximum.accumulate(covered)[:-1] + TIE))
+    able = order[rises]
+    hull = able[_hull(menu.cost[able].tolist(), menu.coverage[able].tolist())]
+    reached = menu.coverage[hull]
+    if coverage > reached[-1] + TIE:
+        return None
+    last = int(np.searchsorted(reached, coverage - TIE))
+    one, other = int(hull[max(last - 1, 0)]), int(hull[last])
+    if last == 0:
+        return Blend(one, other, 1.0, float(menu.cost[one]))
+    share = float((coverage - menu.coverage[one]) / (menu.coverage[other] - menu.coverage[one]))
+    share = min(share, 1.0)
+    cost = (1 - share) * menu.cost[one] + share * menu.cost[other]
+    return Blend(one, other, share, float(cost))
+
+
+def _hull(cost: list[float], coverage: list[float]) -> list[int]:
+    """Return which points lie on the upper concave hull; both rise, the coverage strictly."""
+    hull: list[int] = []
+    for at, (x, y) in enumerate(zip(cost, coverage, strict=True)):
+        while len(hull) > 1:
+            a, b = hull[-2], hull[-1]
+            # b lies on or below the line from a to the new point.
+            if (coverage[b] - coverage[a]) * (x - cost[a]) > (y - coverage[a]) * (
+                cost[b] - cost[a]
+            ):
+                break
+            hull.pop()
+        hull.append(at)
+    return hull
 
 
 def some_tries(most: int, demand: Demand, dense: int = 12, sparse: int = 12) -> _Ints:

@@ -23,7 +23,7 @@ from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import Arm, paired, single_k
 from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
 from agentenvs.harness.tax.demand import Demand, Stop, check_demand, check_times
-from agentenvs.harness.tax.fixed import Fixed, Menu, choose
+from agentenvs.harness.tax.fixed import Blend, Fixed, Menu, blend, choose
 from agentenvs.harness.tax.options import KINDS
 from agentenvs.harness.tax.pilot_runs import run_pilots, same_rollouts
 from agentenvs.harness.tax.resampled import drawn_again
@@ -60,8 +60,9 @@ class PilotProtocol(NamedTuple):
         agreement: the share of pilots that call the option best that the other rollouts call
             best. Equal to what chance gives where those do not decide: see `route`.
         gain: coverage of `by_task` minus that of `best`; NaN without.
-        matched: the cheapest way without a pilot, of one policy or both, to at least the coverage
-            of `by_task`; None where none gets as far in K tries.
+        matched: the cheapest way without a pilot, of one policy or both, to the coverage of
+            `by_task`, if need be one option for tasks picked by lot and another for the rest;
+            None where none gets as far in K tries.
         saving: the cost of `matched` minus that of `by_task`; infinite without `matched`.
         break_even: how often each task must be served until the pilot has paid for itself by that
             saving; infinite where nothing is saved. The ends come from those of `saving`.
@@ -161,7 +162,7 @@ def pilot_protocol(
     stop: Stop = "never",
     uses: float = 1.0,
     splits: int = 200,
-    draws: int = 300,
+    draws: int = 200,
     confidence: float = 0.95,
     seed: int = 0,
     clusters: Clusters | None = None,
@@ -278,7 +279,9 @@ def pilot_protocol(
         share_none=float(np.mean(runs.picks < 0)),
         agreement=float(np.mean(runs.picks == runs.truths)),
         gain=spread(point.gain, (one.gain for one in replicates)),
-        matched=shown(point.matched),
+        matched=None
+        if point.matched is None
+        else served(*fixed.blended(point.matched), demand, confidence, codes),
         saving=saving,
         break_even=Estimate(needed[0], math.nan, needed[1], needed[2]),
         pays="yes" if uses > needed[2] else "no" if uses < needed[1] else "undecided",
@@ -291,22 +294,22 @@ def pilot_protocol(
 
 
 class _Compared(NamedTuple):
-    """A protocol beside what needs no pilot: options of the menu, -1 for none, and differences."""
+    """A protocol beside what needs no pilot: the best option, -1 for none, and differences."""
 
     best: int
     gain: float
-    matched: int
+    matched: Blend | None
     saving: float
 
 
 def _compare(menu: Menu, coverage: float, cost: float, demand: Demand) -> _Compared:
     best = choose(menu, demand)
-    matched = choose(menu, demand._replace(target=coverage, budget=None))
+    matched = blend(menu, coverage)
     return _Compared(
         best,
         math.nan if best < 0 else coverage - float(menu.coverage[best]),
         matched,
-        math.inf if matched < 0 else float(menu.cost[matched]) - cost,
+        math.inf if matched is None else matched.cost - cost,
     )
 
 

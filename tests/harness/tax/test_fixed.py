@@ -8,7 +8,7 @@ import pytest
 from agentenvs.harness.tax import expected_tries, pass_at_k
 from agentenvs.harness.tax._checks import paired
 from agentenvs.harness.tax.demand import check_demand
-from agentenvs.harness.tax.fixed import Fixed, choose, some_tries
+from agentenvs.harness.tax.fixed import Fixed, Menu, blend, choose, some_tries
 
 C, D, N = np.array([0, 1, 3, 6, 2]), np.array([6, 0, 0, 5, 6]), 6
 PRICE = (1.0, 1.7)
@@ -118,3 +118,49 @@ def test_numbers_of_tries_are_dense_at_first_and_hold_what_a_budget_pays() -> No
     assert len(many) < 25
     assert {37, 74} <= set(some_tries(1000, check_demand((1, 2), None, 74.5, "never")).tolist())
     assert some_tries(9, check_demand((1, 2), None, 1e9, "never")).tolist() == list(range(1, 10))
+
+
+def cheapest(menu, coverage):
+    """The least cost of so much coverage, over all pairs of options."""
+    found = []
+    for a, x in zip(menu.coverage, menu.cost, strict=True):
+        for b, y in zip(menu.coverage, menu.cost, strict=True):
+            if a >= coverage:
+                found.append(x)
+            elif b >= coverage:
+                found.append(x + (y - x) * (coverage - a) / (b - a))
+    return min(found, default=None)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_blend_is_the_cheapest_of_all_pairs(seed) -> None:
+    rng = np.random.default_rng(seed)
+    menu = Menu(rng.random(20), rng.random(20) + 0.1)
+    for coverage in (0.0, 0.2, 0.5, 0.8, float(menu.coverage.max()), float(menu.coverage[3])):
+        found = blend(menu, coverage)
+        assert found.cost == pytest.approx(cheapest(menu, coverage))
+        got = (1 - found.share) * menu.coverage[found.one] + found.share * menu.coverage[
+            found.other
+        ]
+        assert got >= coverage - 1e-9
+    assert blend(menu, float(menu.coverage.max()) + 0.01) is None
+
+
+def test_a_blend_serves_what_it_says() -> None:
+    fixed, _ = fixed_of(0.5)
+    menu = fixed.menu()
+    found = blend(menu, 0.6)
+    name, served = fixed.blended(found)
+    assert np.mean(served.coverage) == pytest.approx(0.6)
+    assert np.mean(served.cost) == pytest.approx(found.cost)
+    assert name == f"{fixed.name(found.one)} or, by lot, {fixed.name(found.other)} (" + (
+        f"{found.share:.1%})"
+    )
+    exact = blend(menu, float(menu.coverage[found.other]))
+    assert fixed.blended(exact)[0] == fixed.name(found.other)
+
+
+def test_options_alike_are_one() -> None:
+    menu = Menu(np.zeros(4), np.array([1.0, 2, 1, 3]))
+    assert blend(menu, 0.0).cost == 1
+    assert blend(menu, 0.1) is None

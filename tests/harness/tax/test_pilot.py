@@ -60,7 +60,7 @@ def test_the_pilots_cost_is_counted_and_spread_over_its_uses() -> None:
 
 def test_break_even_is_the_pilots_cost_over_what_a_serving_saves() -> None:
     found = pilot_protocol(*world(), budget=2)
-    assert found.matched.coverage.value >= found.by_task.coverage.value - 1e-9
+    assert found.matched.coverage.value == pytest.approx(found.by_task.coverage.value)
     saving = found.matched.cost.value - found.by_task.cost.value
     assert found.saving.value == pytest.approx(saving)
     assert found.break_even.value == pytest.approx(16 / saving)
