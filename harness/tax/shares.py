@@ -149,8 +149,10 @@ def quantile(confidence: float) -> float:
     """Return the normal quantile for a two-sided interval.
 
     Raises:
-        BadArgument: `confidence` is no number between 0 and 1.
+        BadArgument: `confidence` is no number between 0 and 1, or so close to 1 that half of what
+            is left to it cannot be seen.
     """
-    if not isinstance(confidence, float | int) or not 0 < confidence < 1:
+    fine = isinstance(confidence, float | int) and 0 < confidence < 1
+    if not fine or 0.5 + confidence / 2 == 1:
         raise BadArgument(f"Expected `confidence` between 0 and 1, got {confidence!r}.")
     return NormalDist().inv_cdf(0.5 + confidence / 2)

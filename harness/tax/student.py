@@ -14,6 +14,8 @@ from agentenvs.errors import BadArgument
 __all__ = ["student_quantile", "student_tail"]
 
 _NODES = 80
+# Above this confidence the share outside is worked out by itself.
+_OUTER = 0.999
 
 
 def student_quantile(confidence: float, freedom: float) -> float:
@@ -21,16 +23,17 @@ def student_quantile(confidence: float, freedom: float) -> float:
 
     With x = sqrt(freedom) tan u its density is cos(u) ** (freedom - 1). Newton's method starts
     from the normal quantile, which lies below; the share held is concave in t, so that no step
-    goes too far.
+    goes too far. Where next to nothing lies outside, rounding of the share held would drown it,
+    and `student_tail` takes its place.
 
     Args:
-        confidence: in (0, 1).
+        confidence: in (0, 1), and far enough from 1 for half of the rest to be seen.
         freedom: degrees of freedom, at least 1, fractions too.
 
     Raises:
         BadArgument: an argument out of range.
     """
-    if not 0 < confidence < 1:
+    if not 0 < confidence < 1 or 0.5 + confidence / 2 == 1:
         raise BadArgument(f"Expected `confidence` between 0 and 1, got {confidence!r}.")
     if not 1 <= freedom < math.inf:
         raise BadArgument(f"Expected degrees of freedom of at least 1, got {freedom!r}.")
@@ -40,9 +43,14 @@ def student_quantile(confidence: float, freedom: float) -> float:
     t = NormalDist().inv_cdf(0.5 + confidence / 2)
     for _ in range(100):
         angle = math.atan(t / root)
-        held = angle * float(weights @ np.cos(angle * nodes) ** (freedom - 1)) / whole
         slope = math.cos(angle) ** (freedom + 1) / (whole * root)
-        step = (confidence - held) / slope
+        if confidence > _OUTER:
+            more = student_tail(t, freedom) - (1 - confidence)
+        else:
+            more = (
+                confidence - angle * float(weights @ np.cos(angle * nodes) ** (freedom - 1)) / whole
+            )
+        step = more / slope
         t += step
         if abs(step) < 1e-12 * t:
             break

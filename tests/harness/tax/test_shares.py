@@ -68,7 +68,7 @@ def test_the_bins_are_those_of_the_partition() -> None:
         assert all(0 <= share.low < share.value < share.high <= 1 for share in found)
 
 
-@pytest.mark.parametrize("confidence", [0, 1, 95, float("nan"), "0.95"])
+@pytest.mark.parametrize("confidence", [0, 1, 1 - 2**-53, 95, float("nan"), "0.95"])
 def test_confidence_is_a_share(confidence) -> None:
     with pytest.raises(BadArgument, match="`confidence` between 0 and 1"):
         partition_interval([1, 2], 4, 1, confidence)

@@ -30,11 +30,20 @@ def test_the_quantile_nears_the_normal_one() -> None:
     assert student_quantile(0.95, 1e6) == pytest.approx(1.959966, abs=1e-5)
 
 
+@pytest.mark.parametrize("rest", [1e-4, 1e-6, 1e-9, 1e-12, 1e-15])
+@pytest.mark.parametrize("freedom", [1, 1.3, 2, 9, 119, 9999, 1e6])
+def test_a_quantile_far_out_leaves_what_was_asked_for(rest: float, freedom: float) -> None:
+    confidence = 1 - rest
+    t = student_quantile(confidence, freedom)
+    assert outside(t, freedom) == pytest.approx(1 - confidence, rel=3e-5)
+
+
 @pytest.mark.parametrize(
     ("confidence", "freedom", "message"),
     [
         (0.0, 3, "`confidence` between 0 and 1, got 0.0"),
         (1.0, 3, "`confidence` between 0 and 1, got 1.0"),
+        (1 - 2**-53, 3, "`confidence` between 0 and 1, got 0.9999"),
         (math.nan, 3, "`confidence` between 0 and 1, got nan"),
         (0.9, 0.5, "freedom of at least 1, got 0.5"),
         (0.9, math.inf, "freedom of at least 1, got inf"),
