@@ -19,6 +19,7 @@ from agentenvs.harness.tax import (
 )
 from agentenvs.harness.tax.measures import TIE
 from agentenvs.harness.tax.shares import Estimate
+from agentenvs.toollab import clusters
 
 __all__ = ["Measure", "difference_within", "measures", "names", "within"]
 
@@ -114,32 +115,33 @@ def _k_star(before: Counts, after: Counts, n: int) -> float:
 def within(results: Results, arm: str, seed: int) -> dict[str, Estimate]:
     """Return what one seed alone can say: drops from the start, with intervals over tasks.
 
-    Keys: `tax_K` for each budget, `pass_1` and `pass_n`, the last two as arm minus start.
+    Tasks of one errand and item are drawn together. Keys: `tax_K` for each budget, `pass_1` and
+    `pass_n`, the last two as arm minus start.
     """
     start = results.config.arm(arm).start
     if start is None or (start, seed) not in results.found:
         return {}
     before, after = results.counts(start, seed), results.counts(arm, seed)
+    together = clusters(list(before.task_ids), results.config.world)
     told = {}
     for k in results.config.evaluation.budgets:
-        told[f"tax_{k}"] = sharpening_tax_interval(before, after, k).tax_S
-    told |= _gaps(before, after, results.config.evaluation.n)
-    return told
+        told[f"tax_{k}"] = sharpening_tax_interval(before, after, k, clusters=together).tax_S
+    return told | _gaps(results, before, after)
 
 
 def difference_within(results: Results, arm: str, against: str, seed: int) -> dict[str, Estimate]:
     """Return arm minus the other in one seed, with intervals over tasks, which are pairs."""
-    n = results.config.evaluation.n
-    told = _gaps(results.counts(against, seed), results.counts(arm, seed), n)
+    told = _gaps(results, results.counts(against, seed), results.counts(arm, seed))
     before, after = (results.counts(one, seed, "heldout") for one in (against, arm))
-    heldout = _gaps(before, after, n)
+    heldout = _gaps(results, before, after)
     return told | {f"heldout{key[4:]}": gap for key, gap in heldout.items()}
 
 
-def _gaps(before: Counts, after: Counts, n: int) -> dict[str, Estimate]:
+def _gaps(results: Results, before: Counts, after: Counts) -> dict[str, Estimate]:
+    together = clusters(list(before.task_ids), results.config.world)
     found = {}
-    for key, k in (("pass_1", 1), ("pass_n", n)):
-        gap = sharpening_tax_interval(before, after, k).pass_gap
+    for key, k in (("pass_1", 1), ("pass_n", results.config.evaluation.n)):
+        gap = sharpening_tax_interval(before, after, k, clusters=together).pass_gap
         found[key] = Estimate(-gap.value, gap.se, -gap.high, -gap.low)
     return found
 
