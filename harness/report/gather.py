@@ -122,7 +122,7 @@ class Findings:
     @property
     def n(self) -> int:
         """The smallest number of rollouts of a task."""
-        return int(min(arm.n.min() for arm in self.arms))
+        return self.arms.smallest_n
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the transcripts as plain data; NaN stays NaN."""
@@ -168,7 +168,7 @@ def find(
     task_ids = _names(sides[0].arm, sides[1].arm, len(arms.base.c), common)
     groups = _groups(clusters, sides[0].arm)
     first, second = (Counts(task_ids, *arm) for arm in arms)
-    n = int(min(arm.n.min() for arm in arms))
+    n = arms.smallest_n
     budgets = [row.K for row in comparison.rows]
     top, k = max(budgets), _tax_budget(budgets, n)
     changes = task_changes(task_ids, arms)

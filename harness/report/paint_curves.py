@@ -82,7 +82,7 @@ def consistency(base: Arm, post: Arm, labels: Labels, K: int | None = None) -> P
         BadArgument: as `sharpening_tax`.
     """
     arms = paired(base, post)
-    smallest = int(min(arms.base.n.min(), arms.post.n.min()))
+    smallest = arms.smallest_n
     ks = log_budgets(smallest if K is None else single_k("K", K, smallest))
     some = [curve(arm.c, arm.n, ks) for arm in arms]
     every = [hat_curve(arm.c, arm.n, ks) for arm in arms]

@@ -52,7 +52,7 @@ def histograms(base: Arm, post: Arm, labels: Labels) -> Picture:
         BadArgument: different tasks, or counts that make no sense.
     """
     arms = paired(base, post)
-    parts = _parts(int(min(arms.base.n.min(), arms.post.n.min())))
+    parts = _parts(arms.smallest_n)
     shares = [_shares(arm, parts) for arm in arms]
     top = max(float(share.max()) for share in shares)
 

@@ -36,6 +36,7 @@ class Cell:
         benchmark, base, arm: their names in the study.
         tasks: how many were compared.
         clusters: how many groups of tasks those make that hang together.
+        worth: as how many groups of one size these count.
         rollouts: smallest and largest n, for each arm.
         pass_1: pass@1 of both arms.
         gain: pass@1 of the arm minus that of the base.
@@ -57,6 +58,7 @@ class Cell:
     arm: str
     tasks: int
     clusters: int
+    worth: float
     rollouts: tuple[tuple[int, int], tuple[int, int]]
     pass_1: tuple[Estimate, Estimate]
     gain: Estimate
@@ -168,7 +170,7 @@ def _budgets(study: StudyFile, plans: Sequence[_Plan]) -> tuple[int, ...]:
     Raises:
         BadArgument: cells have too few rollouts for a budget asked for.
     """
-    sizes = [_smallest(plan.counts) for plan in plans]
+    sizes = [plan.counts.smallest_n for plan in plans]
     if study.K is None:
         if min(sizes) < 2:
             one = plans[sizes.index(1)]
@@ -200,7 +202,7 @@ def _measured(
     labels = (study.arms[0], plan.arm)
     groups = _clusters(plan, clusters)
     once = sharpening_tax_interval(base, post, 1, confidence, groups)
-    smallest = _smallest(plan.counts)
+    smallest = plan.counts.smallest_n
     warnings = [
         *side_warnings(plan.sides[0], labels[0], base),
         *side_warnings(plan.sides[1], labels[1], post),
@@ -213,6 +215,7 @@ def _measured(
         arm=plan.arm,
         tasks=len(base.c),
         clusters=once.clusters,
+        worth=effective_count(cluster_codes(groups, base, len(base.c)), len(base.c)),
         rollouts=((int(base.n.min()), int(base.n.max())), (int(post.n.min()), int(post.n.max()))),
         pass_1=(once.pass_base, once.pass_post),
         gain=_negative(once.pass_gap),
@@ -265,10 +268,6 @@ def _compared(plan: _Plan) -> list[str]:
 
 def _clusters(plan: _Plan, clusters: Clusterer | None) -> Sequence[Hashable] | None:
     return None if clusters is None else clusters(plan.sides[0].settings, _compared(plan))
-
-
-def _smallest(counts: Paired) -> int:
-    return int(min(arm.n.min() for arm in counts))
 
 
 def _negative(gap: Estimate) -> Estimate:

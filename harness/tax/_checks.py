@@ -35,12 +35,24 @@ class Tasks(NamedTuple):
     c: NDArray[np.int64]
     n: NDArray[np.int64]
 
+    def kinds(self) -> tuple[Tasks, NDArray[np.intp]]:
+        """Return the U different pairs of c and n, and which of them each task is, (T,)."""
+        base = int(self.n.max()) + 1
+        pairs, where = np.unique(self.n * base + self.c, return_inverse=True)
+        n, c = np.divmod(pairs, base)
+        return Tasks(c, n), where
+
 
 class Paired(NamedTuple):
     """Two arms over the same tasks in the same order."""
 
     base: Tasks
     post: Tasks
+
+    @property
+    def smallest_n(self) -> int:
+        """The rollouts of the task that has fewest, up to which budgets can be judged."""
+        return int(min(arm.n.min() for arm in self))
 
 
 def integers(name: str, value: ArrayLike) -> NDArray[np.int64]:

@@ -278,5 +278,5 @@ def _arguments(
 ) -> tuple[Paired, _Codes, NDArray[np.int64]]:
     arms = paired(base, post)
     codes = cluster_codes(clusters, base, len(arms.base.c))
-    smallest = int(min(arms.base.n.min(), arms.post.n.min()))
+    smallest = arms.smallest_n
     return arms, codes, budgets(ks, smallest, least)

@@ -6,16 +6,20 @@ comes off, but whether it works every time. Sharpening buys it; the tax is what 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import Arm, as_tasks, check_k, integers, paired, single_k
+from agentenvs.harness.tax.bands import mean_errors
 from agentenvs.harness.tax.clusters import Clusters, cluster_codes, effective_count
 from agentenvs.harness.tax.estimators import mean_unbroken, pass_hat_k
 from agentenvs.harness.tax.intervals import share_gap
 from agentenvs.harness.tax.linear import critical_value
 from agentenvs.harness.tax.shares import Estimate, quantile
+from agentenvs.harness.tax.simultaneous import wilson_band
 
 __all__ = ["consistency_gap", "hat_curve"]
 
@@ -55,8 +59,10 @@ def consistency_gap(
 ) -> Estimate:
     """Return pass^k of post minus that of base: the consistency that post-training gained.
 
-    Positive is a gain, the other way round than the taxes. Paired by task; where an arm has the
-    same value in every task, the interval comes from the bounds of both arms.
+    Positive is a gain, the other way round than the taxes. Paired by task. Few tasks succeed k
+    times in a row, so that a normal interval would often be too narrow: this one has Wilson's
+    ends on -1 to 1, with half a task added at either. Where an arm has the same value in every
+    task, it comes from the bounds of both arms.
 
     Args:
         base: a pair (c, n) of (T,) arrays, or `Counts`.
@@ -70,8 +76,13 @@ def consistency_gap(
             not fit the tasks.
     """
     arms = paired(base, post)
-    tries = single_k("k", k, int(min(arms.base.n.min(), arms.post.n.min())))
+    tries = single_k("k", k, arms.smallest_n)
     one, two = (pass_hat_k(*arm, tries) for arm in arms)
     codes = cluster_codes(clusters, base, len(one))
     critical = critical_value(confidence, effective_count(codes, len(one)))
-    return share_gap(two, one, critical, quantile(confidence), codes)
+    gap = share_gap(two, one, critical, quantile(confidence), codes)
+    if math.isnan(gap.se):
+        return gap
+    errors = mean_errors((two - one)[:, None], codes, -1.0, 1.0)
+    band = wilson_band(np.array([gap.value]), errors, (-1.0, 1.0), critical)
+    return gap._replace(low=float(band.low[0]), high=float(band.high[0]))

@@ -13,11 +13,10 @@ from agentenvs.harness.tax.bands import gap_band
 from agentenvs.harness.tax.clusters import Clusters, by_cluster, cluster_codes, cluster_count
 from agentenvs.harness.tax.curves import misses
 from agentenvs.harness.tax.measures import TIE, crossover
+from agentenvs.harness.tax.resampled import drawn_again
 from agentenvs.harness.tax.simultaneous import Sup, checked_sup
 
 __all__ = ["CrossoverSet", "crossover_set"]
-
-_BLOCK = 2**21
 
 
 class CrossoverSet(NamedTuple):
@@ -96,7 +95,7 @@ def crossover_set(
     """
     arms = paired(base, post)
     size = len(arms.base.c)
-    most = single_k("K", K, int(min(arms.base.n.min(), arms.post.n.min())))
+    most = single_k("K", K, arms.smallest_n)
     codes = cluster_codes(clusters, base, size)
     sup = checked_sup(confidence, draws, seed)
     found = crossover(arms.base, arms.post, most)
@@ -143,16 +142,11 @@ def _replicates(
         return np.full(most + 1, math.nan), math.nan
     order = np.lexsort((*arms.base, *arms.post))
     units = gaps[order] if codes is None else by_cluster(gaps.T, codes).T
-    count, draws = len(units), sup.draws
-    rng = np.random.default_rng(sup.seed)
+    draws, rng = sup.draws, np.random.default_rng(sup.seed)
     found = np.zeros(most + 1, dtype=np.int64)
     stays = 0
-    step = max(1, _BLOCK // max(count, most))
-    for start in range(0, draws, step):
-        rows = min(step, draws - start)
-        taken = rng.integers(0, count, (rows, count)) + count * np.arange(rows)[:, None]
-        times = np.bincount(taken.ravel(), minlength=rows * count).reshape(rows, count)
-        above = times.astype(np.float64) @ units >= -TIE * len(gaps)
+    for times in drawn_again(len(units), draws, rng, width=most):
+        above = times @ units >= -TIE * len(gaps)
         hit, first = above.any(axis=1), above.argmax(axis=1)
         found += np.bincount(np.where(hit, first, most), minlength=most + 1)
         # If it stays, no budget from the first on is missing.

@@ -60,13 +60,12 @@ def misses(tasks: Tasks, ks: NDArray[np.int64]) -> NDArray[np.float64]:
     Returns:
         (T, M) numbers in [0, 1].
     """
-    base = int(tasks.n.max()) + 1
-    kinds, where = np.unique(tasks.n * base + tasks.c, return_inverse=True)
-    n, c = (part[:, None] for part in np.divmod(kinds, base))
+    kinds, where = tasks.kinds()
+    c, n = (part[:, None] for part in kinds)
     drawn = np.arange(int(ks[-1]))
-    table = np.empty((len(kinds), len(ks)))
+    table = np.empty((len(n), len(ks)))
     step = max(1, _BLOCK // len(drawn))
-    for start in range(0, len(kinds), step):
+    for start in range(0, len(n), step):
         part = slice(start, start + step)
         left = np.maximum(n[part] - c[part] - drawn, 0) / (n[part] - drawn)
         table[part] = np.cumprod(left, axis=1)[:, ks - 1]

@@ -93,7 +93,7 @@ def decompose(
             not fit the tasks.
     """
     arms = paired(base, post)
-    k = single_k("K", K, int(min(arms.base.n.min(), arms.post.n.min())))
+    k = single_k("K", K, arms.smallest_n)
     size = len(arms.base.c)
     codes = cluster_codes(clusters, base, size)
     critical = critical_value(confidence, effective_count(codes, size))
@@ -142,7 +142,7 @@ def flow(base: Arm, post: Arm, m: int | None = None) -> NDArray[np.float64]:
         BadArgument: as `sharpening_tax`, or m beyond the smallest n.
     """
     arms = paired(base, post)
-    smallest = int(min(arms.base.n.min(), arms.post.n.min()))
+    smallest = arms.smallest_n
     size = single_k("m", smallest if m is None else m, smallest)
     before, after = (_chances(arm, size) for arm in arms)
     shares: NDArray[np.float64] = before.T @ after / len(before)

@@ -137,14 +137,12 @@ def _unbroken(
     c: NDArray[np.int64], n: NDArray[np.int64], top: int
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Yield kinds of tasks in blocks: their share of all, (U,), and (U, top) C(c, k) / C(n, k)."""
-    base = int(n.max()) + 1
-    distinct, where = np.unique(n * base + c, return_inverse=True)
+    kinds, where = Tasks(c, n).kinds()
     share = np.bincount(where) / len(c)
-    n_of, c_of = np.divmod(distinct, base)
     drawn = np.arange(top)
     block = max(1, _BLOCK // top)
-    for start in range(0, len(distinct), block):
-        rolls, hits = n_of[start : start + block, None], c_of[start : start + block, None]
+    for start in range(0, len(share), block):
+        hits, rolls = (part[start : start + block, None] for part in kinds)
         chance = np.cumprod(np.maximum(hits - drawn, 0) / (rolls - drawn), axis=1)
         yield share[start : start + block], chance
 

@@ -96,7 +96,7 @@ def sharpening_tax_interval(
         BadArgument: as `sharpening_tax`, `confidence` outside (0, 1), or no label for a task.
     """
     arms = paired(base, post)
-    k = single_k("K", K, int(min(arms.base.n.min(), arms.post.n.min())))
+    k = single_k("K", K, arms.smallest_n)
     size = len(arms.base.c)
     codes = cluster_codes(clusters, base, size)
     groups = cluster_count(codes, size)

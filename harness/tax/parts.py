@@ -78,7 +78,7 @@ def tax_parts(
             not fit the tasks.
     """
     arms = paired(base, post)
-    k = single_k("K", K, int(min(arms.base.n.min(), arms.post.n.min())))
+    k = single_k("K", K, arms.smallest_n)
     size = len(arms.base.c)
     codes = cluster_codes(clusters, base, size)
     critical = critical_value(confidence, effective_count(codes, size))

@@ -195,7 +195,7 @@ def pilot_protocol(
     quantile(confidence)
     if codes is None:
         arms = in_order(arms)
-    smallest = int(min(arm.n.min() for arm in arms))
+    smallest = arms.smallest_n
     if smallest < 2:
         raise BadArgument("Expected 2 rollouts or more of each task: a pilot, and some to judge.")
     first = single_k("pilot", pilot, smallest)

@@ -95,7 +95,7 @@ def sample_size(
     found = sharpening_tax_interval(base, post, K, confidence, clusters)
     k, size = found.K, found.tasks
     groups = effective_count(cluster_codes(clusters, base, size), size)
-    rollouts = int(min(arms.base.n.min(), arms.post.n.min()))
+    rollouts = arms.smallest_n
     value, se = found.tax_S.value, found.tax_S.se
     aim = abs(value) if half_width is None else float(half_width)
     nan = math.nan

@@ -44,11 +44,9 @@ def fit_rates(tasks: Tasks) -> Rates:
     rates = np.sin(np.linspace(0, math.pi / 2, _GRID)) ** 2
     # Rounding must not leave the ends a hair inside.
     rates[0], rates[-1] = 0.0, 1.0
-    base = int(tasks.n.max()) + 1
-    kinds, times = np.unique(tasks.n * base + tasks.c, return_counts=True)
-    n, c = np.divmod(kinds, base)
-    chance = np.stack([_binomial(int(of), rates)[:, one] for of, one in zip(n, c, strict=True)])
-    weight = times / times.sum()
+    kinds, where = tasks.kinds()
+    chance = np.stack([_binomial(int(n), rates)[:, c] for c, n in zip(*kinds, strict=True)])
+    weight = np.bincount(where) / len(where)
     shares = np.full(_GRID, 1 / _GRID)
     for _ in range(_ROUNDS):
         shares = shares * ((weight / (chance @ shares)) @ chance)

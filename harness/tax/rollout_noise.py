@@ -84,7 +84,7 @@ def rollout_interval(
         BadArgument: as `sharpening_tax`, K beyond n / 2, or `confidence` outside (0, 1).
     """
     arms = paired(base, post)
-    smallest = int(min(arms.base.n.min(), arms.post.n.min()))
+    smallest = arms.smallest_n
     k = single_k("K", K, smallest)
     if 2 * k > smallest:
         raise BadArgument(

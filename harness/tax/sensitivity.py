@@ -85,7 +85,7 @@ def lone_success_audit(base: Arm, post: Arm, K: int, most: int = 1) -> Audit:  #
         BadArgument: as `sharpening_tax`, or `most` that is no integer of 1 or more.
     """
     arms = paired(base, post)
-    k = single_k("K", K, int(min(arms.base.n.min(), arms.post.n.min())))
+    k = single_k("K", K, arms.smallest_n)
     if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
         raise BadArgument(f"Expected `most` to be an integer of 1 or more, got {most!r}.")
     one, two = (Tasks(np.where(arm.c <= most, 0, arm.c), arm.n) for arm in arms)

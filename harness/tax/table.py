@@ -75,7 +75,7 @@ def compare(
     labels = _labels(*sides)
     arms = match(sides, labels, common)
     ids = _shared_ids(sides)
-    smallest = int(min(arm.n.min() for arm in arms))
+    smallest = arms.smallest_n
     budgets = tuple(default_budgets(smallest) if ks is None else ks)
     if not budgets:
         raise BadArgument("Expected `ks` to name at least one budget, got none.")

@@ -123,7 +123,7 @@ def sharpening_theorem(
             fit the tasks.
     """
     arms = paired(base, post)
-    k = single_k("K", K, int(min(arms.base.n.min(), arms.post.n.min())))
+    k = single_k("K", K, arms.smallest_n)
     size = len(arms.base.c)
     codes = cluster_codes(clusters, base, size)
     critical = critical_value(confidence, effective_count(codes, size))
