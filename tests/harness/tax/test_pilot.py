@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax import Counts, curve, pilot_protocol
+
+# Where it does not matter what is averaged over how much.
+briefly = partial(pilot_protocol, splits=20, draws=20)
 
 
 def world(size: int = 100, n: int = 32, seed: int = 1):
@@ -47,7 +51,7 @@ def test_luck_in_the_pilot_is_not_taken_for_gain() -> None:
 def test_the_pilots_cost_is_counted_and_spread_over_its_uses() -> None:
     base, post = world()
     once, often = (
-        pilot_protocol(base, post, pilot=4, price=(1, 3), budget=6, uses=uses) for uses in (1, 50)
+        briefly(base, post, pilot=4, price=(1, 3), budget=6, uses=uses) for uses in (1, 50)
     )
     assert once.pilot_cost == often.pilot_cost == 4 * (1 + 3)
     assert once.total(once.by_task) == pytest.approx(once.by_task.cost.value + 16)
@@ -59,7 +63,7 @@ def test_the_pilots_cost_is_counted_and_spread_over_its_uses() -> None:
 
 
 def test_break_even_is_the_pilots_cost_over_what_a_serving_saves() -> None:
-    found = pilot_protocol(*world(), budget=2)
+    found = briefly(*world(), budget=2)
     assert found.matched.coverage.value == pytest.approx(found.by_task.coverage.value)
     saving = found.matched.cost.value - found.by_task.cost.value
     assert found.saving.value == pytest.approx(saving)
@@ -67,7 +71,7 @@ def test_break_even_is_the_pilots_cost_over_what_a_serving_saves() -> None:
     assert found.break_even.low == pytest.approx(16 / found.saving.high)
     assert found.break_even.high == pytest.approx(16 / found.saving.low)
     below, within, above = (
-        pilot_protocol(*world(), budget=2, uses=uses).pays
+        briefly(*world(), budget=2, uses=uses).pays
         for uses in (found.break_even.low / 2, found.break_even.value, found.break_even.high * 2)
     )
     assert (below, within, above) == ("no", "undecided", "yes")
@@ -75,7 +79,7 @@ def test_break_even_is_the_pilots_cost_over_what_a_serving_saves() -> None:
 
 def test_fixed_options_are_judged_on_all_rollouts() -> None:
     base, post = world()
-    found = pilot_protocol(base, post, budget=3)
+    found = briefly(base, post, budget=3)
     assert (found.base_k.name, found.post_k.name, found.post_1.name) == (
         "base@3",
         "post@3",
@@ -91,18 +95,18 @@ def test_a_pilot_finds_a_clear_best_option_and_not_a_close_one() -> None:
     rng = np.random.default_rng(0)
     p = rng.beta(1, 1, 100)
     weak, strong = ((rng.binomial(32, chance), 32) for chance in (p * 0.6, p))
-    clear = pilot_protocol(weak, strong, budget=2)
+    clear = pilot_protocol(weak, strong, budget=2, draws=20)
     assert clear.agreement == 1
     assert clear.decides
     assert clear.shares == (0, 0, 1)
-    close = pilot_protocol(*flat(60, 32), budget=2)
+    close = pilot_protocol(*flat(60, 32), budget=2, draws=20)
     assert close.agreement < 0.9
     assert not close.decides
 
 
 def test_the_most_is_taken_where_no_way_is_seen() -> None:
     base, post = world()
-    found = pilot_protocol(base, post, target=1.0, splits=50)
+    found = briefly(base, post, target=1.0)
     assert found.K == 24
     assert found.best is None
     assert math.isnan(found.gain.value)
@@ -113,17 +117,17 @@ def test_the_most_is_taken_where_no_way_is_seen() -> None:
 
 def test_where_nothing_is_solved_no_pilot_helps() -> None:
     nothing = ([0] * 10, 16)
-    found = pilot_protocol(nothing, nothing, budget=3, splits=20)
+    found = briefly(nothing, nothing, budget=3)
     assert found.by_task.coverage.value == 0
     assert found.pays == "no" or found.saving.value >= 0
-    unreachable = pilot_protocol(nothing, nothing, target=0.5, splits=20)
+    unreachable = briefly(nothing, nothing, target=0.5)
     assert unreachable.best is None
     assert unreachable.share_none == 1
 
 
 def test_everything_solved_needs_one_try() -> None:
     always = ([16] * 10, 16)
-    found = pilot_protocol(always, always, target=0.9)
+    found = briefly(always, always, target=0.9)
     assert found.by_task.coverage.value == 1
     assert found.by_task.cost.value == 1
     assert found.saving.value == pytest.approx(0)
@@ -134,29 +138,29 @@ def test_everything_solved_needs_one_try() -> None:
 
 def test_the_same_arguments_give_the_same_result_in_any_order_of_tasks() -> None:
     base, post = world()
-    first = pilot_protocol(base, post, target=0.7)
-    assert first == pilot_protocol(base, post, target=0.7)
+    first = briefly(base, post, target=0.7)
+    assert first == briefly(base, post, target=0.7)
     order = np.random.default_rng(5).permutation(100)
-    turned = pilot_protocol((base[0][order], 32), (post[0][order], 32), target=0.7)
+    turned = briefly((base[0][order], 32), (post[0][order], 32), target=0.7)
     assert turned.shares == first.shares
     assert turned.by_task.coverage.value == pytest.approx(first.by_task.coverage.value)
-    other = pilot_protocol(base, post, target=0.7, seed=1)
+    other = briefly(base, post, target=0.7, seed=1)
     assert other.by_task.coverage.value != first.by_task.coverage.value
 
 
 def test_tasks_may_have_different_numbers_of_rollouts() -> None:
     rng = np.random.default_rng(2)
     n = rng.integers(12, 30, 50)
-    found = pilot_protocol((rng.binomial(n, 0.3), n), (rng.binomial(n, 0.5), n), budget=2)
+    found = briefly((rng.binomial(n, 0.3), n), (rng.binomial(n, 0.5), n), budget=2)
     assert n.min() == found.K + 8
     assert found.best.name == "post@2"
 
 
 def test_splits_in_blocks_are_splits_all_the_same(monkeypatch) -> None:
     base, post = world(40)
-    whole = pilot_protocol(base, post, budget=3, splits=30)
+    whole = pilot_protocol(base, post, budget=3, splits=30, draws=1)
     monkeypatch.setattr("agentenvs.harness.tax.pilot_runs._BLOCK", 20_000)
-    blocks = pilot_protocol(base, post, budget=3, splits=30)
+    blocks = pilot_protocol(base, post, budget=3, splits=30, draws=1)
     assert blocks.by_task.coverage.value == pytest.approx(whole.by_task.coverage.value, abs=0.02)
     assert sum(blocks.shares) + blocks.share_none == pytest.approx(1)
 
@@ -177,13 +181,11 @@ def test_counts_are_matched_by_task() -> None:
     ids = [f"t{at}" for at in range(20)]
     one = Counts(ids, base[0], np.full(20, 32))
     two = Counts(ids[::-1], post[0][::-1], np.full(20, 32))
-    assert pilot_protocol(one, two, budget=2, splits=20) == pilot_protocol(
-        base, post, budget=2, splits=20
-    )
+    assert briefly(one, two, budget=2) == briefly(base, post, budget=2)
 
 
 def test_the_words_hold_the_numbers() -> None:
-    found = pilot_protocol(*world(), budget=2)
+    found = briefly(*world(), budget=2)
     for part in (
         "8 rollouts of each task and policy cost 16 a task",
         f"solves {found.by_task.coverage.value:.1%}",
@@ -230,7 +232,7 @@ def test_intervals_hold_the_estimates_and_bounds_of_the_oracle_have_none() -> No
 
 
 def test_a_mixture_of_both_policies_may_be_best_without_a_pilot() -> None:
-    found = pilot_protocol(*world(), budget=2, splits=20, draws=20)
+    found = briefly(*world(), budget=2)
     assert found.both.name == "base@1+post@1"
     assert found.best.name == "base@1+post@1"
     assert found.gain.value == pytest.approx(

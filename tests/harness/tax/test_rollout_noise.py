@@ -150,11 +150,11 @@ def test_many_rollouts_keep_their_precision() -> None:
     c = np.array([0, 1, 3, 40, 5000, 9999])
     noise = _noise(Tasks(c, np.full(6, n)), k)
     for found, hits in zip(noise.area.tolist(), c.tolist(), strict=True):
-        square = sum(
-            Fraction(sum((h - 1) * (m + 1 - h) for h in range(1, k + 1) if 1 <= m + 2 - h <= k))
-            * Fraction(comb(n - m - 2, hits - 2) if hits >= 2 else 0, comb(n, hits))
+        ways = sum(
+            sum((h - 1) * (m + 1 - h) for h in range(1, k + 1) if 1 <= m + 2 - h <= k)
+            * (comb(n - m - 2, hits - 2) if hits >= 2 else 0)
             for m in range(2 * k - 1)
         )
-        truth = float(exact_area(hits, n, k) ** 2 - square)
+        truth = float(exact_area(hits, n, k) ** 2 - Fraction(ways, comb(n, hits)))
         assert found == pytest.approx(truth, rel=1e-8, abs=1e-12)
     assert area(1, n, k) > 0

@@ -199,7 +199,14 @@ def test_bad_arguments_are_named(options, message: str) -> None:
         sharpening_theorem(([1, 2], 8), ([1, 2], 8), **options)
 
 
-@pytest.mark.parametrize(("tasks", "n", "k"), [(200, 128, 32), (200, 32, 16), (50, 32, 16)])
+@pytest.mark.parametrize(
+    ("tasks", "n", "k"),
+    [
+        (50, 32, 16),
+        pytest.param(200, 32, 16, marks=pytest.mark.slow),
+        pytest.param(200, 128, 32, marks=pytest.mark.slow),
+    ],
+)
 def test_intervals_hold_the_truth_as_often_as_they_say(tasks: int, n: int, k: int) -> None:
     rng = np.random.default_rng(11)
     rounds, held = 600, np.zeros(5)
