@@ -13,7 +13,6 @@ lies in several bins with weights that sum to 1.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -24,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from agentenvs.errors import BadArgument
 from agentenvs.harness.ptgs._ranges import number, whole
 from agentenvs.harness.tax import Estimate, pass_at_k, pass_hat_k
+from agentenvs.harness.tax.halves import EDGES, Span, first_part, in_bins, spans_of
 from agentenvs.harness.tax.student import student_quantile
 
 __all__ = ["HeatingBin", "HeatingPremise", "Verdict", "heating_premise"]
@@ -34,7 +34,6 @@ _Ints = NDArray[np.int64]
 Verdict = Literal["holds", "fails", "undecided"]
 """The interval of the change of success lies above 0, below 0, or on both sides."""
 
-_EDGES = (0.0, 0.05, 0.25, 0.5, 1.0)
 # How many pairs of a task and a half are worked out at a time.
 _BLOCK = 2**20
 
@@ -135,7 +134,7 @@ def heating_premise(
     *,
     by: tuple[ArrayLike, ArrayLike] | None = None,
     target: float = 0.5,
-    edges: Sequence[float] = _EDGES,
+    edges: Sequence[float] = EDGES,
     group: int | None = None,
     confidence: float = 0.95,
 ) -> HeatingPremise:
@@ -174,7 +173,7 @@ def heating_premise(
     size = min(most, 16) if group is None else whole("group", group, low=1)
     if size > most:
         raise BadArgument(f"Expected `group` of at most {most}, got {size}: too few rollouts.")
-    spans = [*itertools.pairwise(_cuts(edges)), (0.0, aim)]
+    spans = [*spans_of(edges), (0.0, aim)]
     cells = _cells(ref, hot, place, spans, size)
     mixed_hot = pass_at_k(hot.c, hot.n, size) - pass_hat_k(hot.c, hot.n, size)
     *bins, heated = (
@@ -195,17 +194,8 @@ def _tasks(name: str, c: ArrayLike, n: ArrayLike) -> _Counts:
     return _Counts(hits.astype(np.int64), rolls.astype(np.int64))
 
 
-def _cuts(edges: Sequence[float]) -> list[float]:
-    cuts = np.asarray(edges, dtype=np.float64)
-    whole = cuts.ndim == 1 and len(cuts) > 1 and cuts[0] == 0 and cuts[-1] == 1
-    if not whole or not (np.diff(cuts) > 0).all():
-        raise BadArgument(f"Expected `edges` that rise from 0 to 1, got {list(edges)}.")
-    rising: list[float] = cuts.tolist()
-    return rising
-
-
 def _cells(
-    ref: _Counts, hot: _Counts, by: _Counts | None, spans: Sequence[tuple[float, float]], size: int
+    ref: _Counts, hot: _Counts, by: _Counts | None, spans: Sequence[Span], size: int
 ) -> _Cells:
     """Return what each task adds to each bin, averaged over all halves."""
     cells = _Cells(*(np.zeros((len(ref.c), len(spans))) for _ in _Cells._fields))
@@ -217,46 +207,20 @@ def _cells(
         block = max(1, _BLOCK // (n // 2 + 1))
         for start in range(0, len(of_n), block):
             here = of_n[start : start + block]
-            c = ref.c[here, None]
+            c = ref.c[here]
             if by is None:
                 first = np.arange(n // 2 + 1)
-                chance, inside = _hypergeometric(c, n, n // 2), _inside(first / (n // 2), spans)
-                left = np.clip(c - first, 0, rest)
+                chance, inside = first_part(c, n, n // 2), in_bins(first / (n // 2), spans)
+                left = np.clip(c[:, None] - first, 0, rest)
             else:
-                chance, left = np.ones((len(here), 1)), c
-                inside = _inside(by.c[here] / by.n[here], spans)[:, None, :]
+                chance, left = np.ones((len(here), 1)), c[:, None]
+                inside = in_bins(by.c[here] / by.n[here], spans)[:, None, :]
             over, rate = (hot.c[here] / hot.n[here])[:, None], left / rest
             for column, value in zip(
                 cells, (1.0, rate, mixed[left], over > rate, over < rate), strict=True
             ):
                 column[here] = ((chance * value)[:, None, :] @ inside)[:, 0]
     return cells
-
-
-def _inside(rate: _Floats, spans: Sequence[tuple[float, float]]) -> _Floats:
-    """Return a 1 for each rate in each bin, (m, B)."""
-    low, high = np.array(spans).T
-    at = rate[:, None]
-    inside: NDArray[np.bool_] = (at >= low) & ((at < high) | ((high == 1) & (at == 1)))
-    return inside.astype(np.float64)
-
-
-def _hypergeometric(c: _Ints, n: int, m: int) -> _Floats:
-    """Return the chances of 0 .. m successes in m of n rollouts, of which c (T, 1) succeeded."""
-    log = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, n + 1)))))
-    first = np.arange(m + 1)
-    possible = (first <= c) & (m - first <= n - c)
-    a = np.where(possible, first, np.maximum(m - (n - c), 0))
-
-    def choose(of: _Ints, k: _Ints) -> _Floats:
-        ways: _Floats = log[of] - log[k] - log[of - k]
-        return ways
-
-    ways = np.where(
-        possible, np.exp(choose(c, a) + choose(n - c, m - a) - log[n] + log[m] + log[n - m]), 0.0
-    )
-    chance: _Floats = ways / ways.sum(axis=1, keepdims=True)
-    return chance
 
 
 def _bin(

@@ -8,7 +8,6 @@ that nothing is drawn and a task lies in several bins with weights that sum to 1
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -19,7 +18,7 @@ from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import Arm, Tasks, paired
 from agentenvs.harness.tax.clusters import Clusters, cluster_codes
 from agentenvs.harness.tax.demand import Stop, check_demand
-from agentenvs.harness.tax.halves import first_part
+from agentenvs.harness.tax.halves import EDGES, Span, first_part, in_bins, spans_of
 from agentenvs.harness.tax.options import Weighed, failures
 from agentenvs.harness.tax.routing import Routing, decide, in_order
 
@@ -28,8 +27,6 @@ __all__ = ["BinRouting", "RoutingByBin", "Verdict", "route_by_bin"]
 Verdict = Literal["differs", "same", "undecided"]
 
 _Floats = NDArray[np.float64]
-
-_EDGES = (0.0, 0.05, 0.25, 0.5, 1.0)
 
 
 class BinRouting(NamedTuple):
@@ -84,7 +81,7 @@ def route_by_bin(
     seed: int = 0,
     clusters: Clusters | None = None,
     by: Literal["base", "post"] = "base",
-    edges: Sequence[float] = _EDGES,
+    edges: Sequence[float] = EDGES,
 ) -> RoutingByBin:
     """Return the best option for hard and for easy tasks, judged on rollouts that placed none.
 
@@ -111,7 +108,7 @@ def route_by_bin(
     demand = check_demand(price, target, budget, stop)
     if by not in ("base", "post"):
         raise BadArgument(f'Expected `by` to be "base" or "post", got {by!r}.')
-    spans = _spans(edges)
+    spans = spans_of(edges)
     arms = paired(base, post)
     codes = cluster_codes(clusters, base, len(arms.base.c))
     if codes is None:
@@ -142,20 +139,7 @@ def route_by_bin(
     )
 
 
-def _spans(edges: Sequence[float]) -> list[tuple[float, float]]:
-    try:
-        cuts = np.asarray(edges, dtype=np.float64)
-    except (TypeError, ValueError):
-        cuts = np.empty(0)
-    whole = cuts.ndim == 1 and len(cuts) > 1 and cuts[0] == 0 and cuts[-1] == 1
-    if not whole or not (np.diff(cuts) > 0).all():
-        raise BadArgument(f"Expected `edges` that rise from 0 to 1, got {edges!r}.")
-    return list(itertools.pairwise(cuts.tolist()))
-
-
-def _placed(
-    tasks: Tasks, spans: Sequence[tuple[float, float]], most: int
-) -> tuple[_Floats, _Floats]:
+def _placed(tasks: Tasks, spans: Sequence[Span], most: int) -> tuple[_Floats, _Floats]:
     """Return each task's weight in each bin, and its failures in the other half times that.
 
     Returns:
@@ -170,7 +154,7 @@ def _placed(
         half = n // 2
         rest = n - half
         chance = first_part(kinds, n, half)
-        inside = _inside(np.arange(half + 1) / half, spans)
+        inside = in_bins(np.arange(half + 1) / half, spans)
         left = np.clip(kinds[:, None] - np.arange(half + 1), 0, rest)
         table = failures(Tasks(np.arange(rest + 1), np.full(rest + 1, rest)), most)
         weights[of_n] = (chance @ inside)[where]
@@ -178,14 +162,6 @@ def _placed(
             parts = (chance[kind][:, None] * inside).T @ table[row]
             missed[of_n[where == kind]] = parts
     return weights, missed
-
-
-def _inside(rate: _Floats, spans: Sequence[tuple[float, float]]) -> _Floats:
-    """Return a 1 for each rate in each bin, (m, bins)."""
-    low, high = np.array(spans).T
-    at = rate[:, None]
-    inside: NDArray[np.bool_] = (at >= low) & ((at < high) | ((high == 1) & (at == 1)))
-    return inside.astype(np.float64)
 
 
 def _verdict(bins: Sequence[Routing], confidence: float) -> Verdict:

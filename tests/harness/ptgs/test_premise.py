@@ -174,7 +174,7 @@ def test_rows_stay_in_their_ranges(data: st.DataObject, tasks: int) -> None:
         ({"by": ([1], [8])}, "Expected 2 tasks in `by`, got 1"),
         ({"by": ([9, 1], 8)}, "In `by`"),
         ({"group": 5}, "`group` of at most 4, got 5"),
-        ({"edges": (0, 0.5)}, r"`edges` that rise from 0 to 1, got \[0, 0.5\]"),
+        ({"edges": (0, 0.5)}, r"`edges` that rise from 0 to 1, got \(0, 0.5\)"),
         ({"edges": (0, 0.5, 0.5, 1)}, "`edges` that rise"),
         ({"target": 1.0}, "`target` to be above 0 and below 1"),
         ({"confidence": 95}, "`confidence` to be above 0 and below 1, got 95"),
