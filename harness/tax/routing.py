@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agentenvs.harness.tax._checks import Arm, Paired, Tasks, paired
+from agentenvs.harness.tax._checks import Arm, Paired, Tasks, check_seed, check_times, paired
 from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
-from agentenvs.harness.tax.demand import Demand, Stop, check_demand, check_times
+from agentenvs.harness.tax.demand import Demand, Stop, check_demand
 from agentenvs.harness.tax.options import KINDS, Option, Weighed, failures, option_at
-from agentenvs.harness.tax.resampled import drawn_again
+from agentenvs.harness.tax.resampled import drawn_again, ends
 from agentenvs.harness.tax.shares import Estimate, quantile
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "Picked",
     "Routing",
     "decide",
-    "ends",
     "in_order",
     "pick",
     "route",
@@ -217,11 +216,11 @@ def decide(
         codes: (T,) the clusters of the tasks.
 
     Raises:
-        BadArgument: `confidence` or `draws` out of range.
+        BadArgument: `confidence`, `draws` or `seed` out of range.
     """
     quantile(confidence)
     size = len(arms[0].weight)
-    drawn = _replicates(arms, demand, check_times("draws", draws), seed, codes)
+    drawn = _replicates(arms, demand, check_times("draws", draws), check_seed(seed), codes)
     point = [pick(side.missed.sum(axis=0)[None], demand, at) for at, side in enumerate(arms)]
     base, post = (
         _arm_choice(at, int(point[at].k[0]), drawn[at].k, side, demand, confidence, codes)
@@ -301,14 +300,20 @@ def _arm_choice(
     none = 0 if demand.target is None else most + 1
     low, high = ends(np.where(drawn == 0, none, drawn), confidence, k or none)
     end = [None if not 1 <= one <= most else int(one) for one in (low, high)]
-    spent = demand.costs(side.missed.sum(axis=0)[None] / max(side.weight.sum(), 1e-300), arm)
+    weight = float(side.weight.sum())
+    # The cost of one try more than could be judged is known: it hangs on those before it.
+    spent = (
+        demand.costs(side.missed.sum(axis=0), arm)[-1]
+        if demand.stop == "success"
+        else (demand.price[arm] * (most + 1) * weight)
+    )
     return ArmChoice(
         option=option_at(arm, k, side, demand, confidence, codes) if k else None,
         k_low=end[0],
         k_high=end[1],
         share_reached=float(np.mean(drawn > 0)),
         furthest=option_at(arm, most, side, demand, confidence, codes),
-        capped=demand.budget is not None and bool(spent[0, -1] <= demand.budget),
+        capped=demand.budget is not None and weight > 0 and spent <= demand.budget * weight,
     )
 
 
@@ -335,16 +340,6 @@ def _saving(
     finite = np.isfinite(again)
     se = float(np.std(again[finite], ddof=1)) if finite.all() and len(again) > 1 else math.nan
     return Estimate(value, se, low, high)
-
-
-def ends(values: NDArray[np.generic], confidence: float, point: float) -> tuple[float, float]:
-    """Return the percentile interval of replicates, widened to hold the estimate."""
-    if not len(values):
-        return point, point
-    ranked = np.sort(values)
-    tail = (1 - confidence) / 2 * (len(ranked) - 1)
-    low, high = ranked[math.floor(tail)], ranked[math.ceil(len(ranked) - 1 - tail)]
-    return min(float(low), point), max(float(high), point)
 
 
 def _alike(arms: tuple[Weighed, Weighed]) -> bool:

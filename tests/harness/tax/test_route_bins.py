@@ -105,6 +105,7 @@ def test_an_empty_bin_has_no_answer() -> None:
     assert found.bins[0].tasks == 0
     assert found.bins[0].routing.best is None
     assert found.bins[0].routing.share_none == 1
+    assert not route_by_bin(([8] * 3, 8), ([1] * 3, 8), budget=99).bins[0].routing.base.capped
     assert found.bins[-1].routing.best.arm == "base"
 
 

@@ -113,6 +113,10 @@ def test_a_budget_for_more_tries_than_rollouts_is_marked() -> None:
     assert route(BASE, POST, budget=9).base.capped
     assert not route(BASE, POST, budget=8).base.capped
     assert not route(BASE, POST, target=0.5).base.capped
+    # Two or three of eight succeed: seldom are more than three tries paid.
+    assert route(BASE, POST, budget=3, stop="success").base.capped
+    assert not route(([0], 8), ([0], 8), budget=8, stop="success").base.capped
+    assert route(([0], 8), ([0], 8), budget=9, stop="success").base.capped
 
 
 def test_stopping_at_success_makes_tries_cheaper_and_more_of_them_affordable() -> None:
@@ -245,6 +249,7 @@ def test_what_it_covers_is_said() -> None:
         ({"target": None}, "got neither"),
         ({"confidence": 95}, "`confidence` between 0 and 1"),
         ({"draws": 0}, "`draws` of 1"),
+        ({"seed": -1}, "`seed` to be an integer"),
         ({"clusters": [1, 2]}, "`clusters` for each of 60"),
         ({"base": ([1], 2)}, "over the same tasks"),
         ({"base": ([], 2)}, "one or more tasks"),
