@@ -17,6 +17,8 @@ __all__ = [
     "Tasks",
     "as_tasks",
     "check_k",
+    "check_seed",
+    "check_times",
     "integers",
     "paired",
     "single_k",
@@ -27,6 +29,7 @@ Arm = Counts | tuple[ArrayLike, ArrayLike]
 """What stands for a policy's results: `Counts`, or a pair (c, n) in the order of the tasks."""
 
 _MAX_N = 10_000_000
+_MAX_TIMES = 1_000_000
 
 
 class Tasks(NamedTuple):
@@ -146,6 +149,28 @@ def check_k(name: str, low: int, high: int, smallest_n: int) -> None:
             f"Expected `{name}` of at most n, got {name} = {high}, but the smallest n is "
             f"{smallest_n}: {high} tries cannot be judged from fewer rollouts."
         )
+
+
+def check_times(name: str, value: object, least: int = 1, most: int = _MAX_TIMES) -> int:
+    """Return how often something is drawn.
+
+    Raises:
+        BadArgument: it is no integer from `least` to `most`, by default a million.
+    """
+    if type(value) is not int or not least <= value <= most:
+        raise BadArgument(f"Expected `{name}` of {least} to {most}, got {value!r}.")
+    return value
+
+
+def check_seed(value: object) -> int:
+    """Return a seed of draws.
+
+    Raises:
+        BadArgument: it is no integer of 0 or more.
+    """
+    if type(value) is not int or value < 0:
+        raise BadArgument(f"Expected `seed` to be an integer of 0 or more, got {value!r}.")
+    return value
 
 
 def paired(base: Arm, post: Arm, labels: tuple[str, str] = ("base", "post")) -> Paired:

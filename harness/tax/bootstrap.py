@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.tax._checks import Arm, paired
+from agentenvs.harness.tax._checks import Arm, check_seed, check_times, paired
 from agentenvs.harness.tax.clusters import Clusters, by_cluster, cluster_codes
 from agentenvs.harness.tax.estimators import area, pass_at_k
 from agentenvs.harness.tax.intervals import TaxInterval, sharpening_tax_interval
@@ -30,7 +30,6 @@ from agentenvs.harness.tax.shares import Estimate
 
 __all__ = ["TaxBootstrap", "bootstrap_cells", "bootstrap_tax"]
 
-_MAX_DRAWS = 1_000_000
 # How many weights are drawn at a time.
 _BLOCK = 2**20
 _NAMES = (
@@ -132,10 +131,8 @@ def _bootstrap(
     budgets = list(ks)
     if not budgets:
         raise BadArgument("Expected `Ks` to name at least one budget, got none.")
-    if type(draws) is not int or not 100 <= draws <= _MAX_DRAWS:
-        raise BadArgument(f"Expected `draws` of 100 to {_MAX_DRAWS}, got {draws!r}.")
-    if type(seed) is not int or seed < 0:
-        raise BadArgument(f"Expected `seed` to be an integer of 0 or more, got {seed!r}.")
+    check_times("draws", draws, least=100)
+    check_seed(seed)
     deltas = [
         [sharpening_tax_interval(*pair, k, confidence, labels) for k in budgets]
         for pair, labels in zip(pairs, clusters, strict=True)

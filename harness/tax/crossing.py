@@ -9,15 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agentenvs.errors import BadArgument
-from agentenvs.harness.tax._checks import Arm, Paired, Tasks, paired
+from agentenvs.harness.tax._checks import Arm, Paired, Tasks, check_seed, check_times, paired
 from agentenvs.harness.tax.clusters import Clusters, by_cluster, cluster_codes, cluster_count
 from agentenvs.harness.tax.measures import TIE, crossover
+from agentenvs.harness.tax.resampled import ends
 from agentenvs.harness.tax.shares import quantile
 
 __all__ = ["CrossoverInterval", "crossover_interval"]
 
-_MAX_DRAWS = 1_000_000
 # How many numbers a block of draws or of curves holds at a time.
 _BLOCK = 2**21
 
@@ -88,8 +87,8 @@ def crossover_interval(
     """
     arms = paired(base, post)
     quantile(confidence)
-    if type(draws) is not int or not 1 <= draws <= _MAX_DRAWS:
-        raise BadArgument(f"Expected `draws` of 1 to {_MAX_DRAWS}, got {draws!r}.")
+    check_times("draws", draws)
+    rng = np.random.default_rng(check_seed(seed))
     found = crossover(arms.base, arms.post, K)
     same = bool((np.abs(found.gap) <= TIE).all())
     size = len(arms.base.c)
@@ -101,21 +100,16 @@ def crossover_interval(
         nan = math.nan
         return CrossoverInterval(found.k, 1, None, found.K, confidence, draws, nan, nan, same)
     each = Paired(*(Tasks(*kinds[:, at : at + 2].T) for at in (0, 2)))
-    rng = np.random.default_rng(seed)
     if codes is None:
         lots = _lots(rng, np.bincount(where), draws)
     else:
         lots = _cluster_lots(rng, where, codes, draws)
     ranks = np.concatenate([_first_crossings(each, times, K) for times in lots])
-    ranks.sort()
-    tail = (1 - confidence) / 2 * (draws - 1)
-    point = K + 1 if found.k is None else found.k
-    low = min(int(ranks[math.floor(tail)]), point)
-    high = max(int(ranks[math.ceil(draws - 1 - tail)]), point)
+    low, high = ends(ranks, confidence, K + 1 if found.k is None else found.k)
     return CrossoverInterval(
         k=found.k,
-        low=None if low > K else low,
-        high=None if high > K else high,
+        low=None if low > K else int(low),
+        high=None if high > K else int(high),
         K=found.K,
         confidence=confidence,
         draws=draws,

@@ -22,9 +22,7 @@ from agentenvs.harness.tax._checks import single_k, whole_counts
 from agentenvs.harness.tax.estimators import area, pass_at_k
 from agentenvs.harness.tax.measures import TIE
 
-__all__ = ["Demand", "Stop", "check_demand", "check_times", "expected_tries"]
-
-_MOST_TIMES = 1_000_000
+__all__ = ["Demand", "Stop", "check_demand", "expected_tries"]
 
 Stop = Literal["never", "success"]
 """Whether all tries are paid, or those up to the first success."""
@@ -124,17 +122,6 @@ def check_demand(
         None if budget is None else float(budget),
         "never" if stop == "never" else "success",
     )
-
-
-def check_times(name: str, value: object) -> int:
-    """Return how often something is drawn.
-
-    Raises:
-        BadArgument: it is no integer from 1 to a million.
-    """
-    if type(value) is not int or not 1 <= value <= _MOST_TIMES:
-        raise BadArgument(f"Expected `{name}` of 1 to {_MOST_TIMES}, got {value!r}.")
-    return value
 
 
 def expected_tries(c: ArrayLike, n: ArrayLike, k: int) -> _Floats:

@@ -20,14 +20,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.tax._checks import Arm, paired, single_k
+from agentenvs.harness.tax._checks import Arm, check_seed, check_times, paired, single_k
 from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
-from agentenvs.harness.tax.demand import Demand, Stop, check_demand, check_times
+from agentenvs.harness.tax.demand import Demand, Stop, check_demand
 from agentenvs.harness.tax.fixed import Blend, Fixed, Menu, blend, choose
 from agentenvs.harness.tax.options import KINDS
 from agentenvs.harness.tax.pilot_runs import run_pilots, same_rollouts
-from agentenvs.harness.tax.resampled import drawn_again
-from agentenvs.harness.tax.routing import ends, in_order
+from agentenvs.harness.tax.resampled import drawn_again, ends
+from agentenvs.harness.tax.routing import in_order
 from agentenvs.harness.tax.serving import Means, Served, served
 from agentenvs.harness.tax.shares import Estimate, quantile
 
@@ -212,7 +212,7 @@ def pilot_protocol(
     check_times("draws", draws)
     if isinstance(uses, bool) or not isinstance(uses, int | float) or not 0 < uses < math.inf:
         raise BadArgument(f"Expected `uses` above 0, got {uses!r}.")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_seed(seed))
     most, half = smallest - first, smallest // 2
     even = np.full((splits, size), 1 / size)
     runs = run_pilots(arms, first, most, demand, even, rng)

@@ -19,7 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.tax._checks import Arm, Paired, Tasks, paired, single_k
+from agentenvs.harness.tax._checks import (
+    Arm,
+    Paired,
+    Tasks,
+    check_seed,
+    check_times,
+    paired,
+    single_k,
+)
 from agentenvs.harness.tax.estimators import area
 from agentenvs.harness.tax.rank import Correlation, rank_interval, rho_of
 from agentenvs.harness.tax.shares import quantile
@@ -122,10 +130,8 @@ def split_half(
     """
     arms = _arms(cells)
     quantile(confidence)
-    if type(splits) is not int or not 1 <= splits <= _MAX_SPLITS:
-        raise BadArgument(f"Expected `splits` of 1 to {_MAX_SPLITS}, got {splits!r}.")
-    if type(seed) is not int or seed < 0:
-        raise BadArgument(f"Expected `seed` to be an integer of at least 0, got {seed!r}.")
+    check_times("splits", splits, most=_MAX_SPLITS)
+    check_seed(seed)
     smallest = min(int(arm.n.min()) for pair in arms for arm in pair)
     few = single_k("early_rollouts", early_rollouts, smallest)
     many = None if late_rollouts is None else single_k("late_rollouts", late_rollouts, smallest)

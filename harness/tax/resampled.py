@@ -1,7 +1,8 @@
-"""Tasks, or clusters of them, drawn again with replacement: how often each is in a replicate."""
+"""Tasks, or clusters of them, drawn again with replacement: and the ends of what comes out."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from agentenvs.harness.tax.clusters import cluster_count
 
-__all__ = ["drawn_again"]
+__all__ = ["drawn_again", "ends"]
 
 # How many numbers a block of replicates holds at a time.
 _BLOCK = 2**21
@@ -41,3 +42,13 @@ def drawn_again(
         places = rng.integers(units, size=(rows, units)) + units * np.arange(rows)[:, None]
         times = np.bincount(places.ravel(), minlength=rows * units).reshape(rows, units)
         yield (times if clusters is None else times[:, clusters]).astype(np.float64)
+
+
+def ends(values: NDArray[np.generic], confidence: float, point: float) -> tuple[float, float]:
+    """Return the percentile interval of replicates, widened to hold the estimate."""
+    if not len(values):
+        return point, point
+    ranked = np.sort(values)
+    tail = (1 - confidence) / 2 * (len(ranked) - 1)
+    low, high = ranked[math.floor(tail)], ranked[math.ceil(len(ranked) - 1 - tail)]
+    return min(float(low), point), max(float(high), point)

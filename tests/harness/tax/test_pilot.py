@@ -210,6 +210,7 @@ def test_the_words_hold_the_numbers() -> None:
         ({"uses": float("nan")}, "`uses` above 0"),
         ({"splits": 0}, "`splits` of 1"),
         ({"draws": 0}, "`draws` of 1"),
+        ({"seed": -1}, "`seed` to be an integer"),
         ({"confidence": 1}, "`confidence`"),
         ({"base": ([1], 1), "post": ([1], 1)}, "2 rollouts or more"),
     ],
