@@ -97,7 +97,9 @@ def discoveries(
     adjusted = np.full(len(ps), math.nan)
     # A cell is found with every one of a smaller p-value.
     adjusted[order] = np.minimum(np.minimum.accumulate(levels[::-1])[::-1], 1.0)
-    return Discoveries(adjusted <= rate, adjusted, float(rate), dependence, len(order))
+    return Discoveries(
+        adjusted <= rate * (1 + 1e-12), adjusted, float(rate), dependence, len(order)
+    )
 
 
 def _p_values(p_values: ArrayLike) -> NDArray[np.float64]:

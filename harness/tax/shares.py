@@ -124,18 +124,22 @@ def share_interval(
         values: (T,) numbers in [0, 1].
         z: the normal quantile of the interval's ends.
         clusters: (T,) codes of tasks that were drawn together; the half a task that is added at
-            0 and at 1 is then half a cluster of the usual size.
+            0 and at 1 is then half a cluster of the size that a task is usually found in.
     """
-    mean = float(values.sum()) / len(values)
-    sums = by_cluster(values, clusters)
-    size = len(sums)
-    # In units of a cluster's mean size: without clusters, 1 and the values.
-    unit = len(values) / size
-    weights = 1.0 if clusters is None else np.bincount(clusters) / unit
-    middle = (size * mean + 0.5) / (size + 1)
-    off = sums / unit - middle * weights
-    spread = (float(np.dot(off, off)) + 0.5 * (middle**2 + (1 - middle) ** 2)) / (size + 1)
-    like = middle * (1 - middle) / spread * max(size - 1, 1)
+    size = len(values)
+    total = float(values.sum())
+    mean = total / size
+    sizes = np.ones(1) if clusters is None else np.bincount(clusters).astype(np.float64)
+    usual = 1.0 if clusters is None else float(np.dot(sizes, sizes)) / size
+    middle = (total + usual / 2) / (size + usual)
+    off = by_cluster(values - middle, clusters)
+    groups = len(off)
+    if clusters is not None and groups > 1:
+        # A large cluster draws the mean to itself and looks quieter than it is.
+        off = off * ((1 - 1 / groups) / (1 - sizes / size))
+    squares = float(np.dot(off, off)) + 0.5 * usual**2 * (middle**2 + (1 - middle) ** 2)
+    variance = squares * (groups + 1) / max(groups - 1, 1) / (size + usual) ** 2
+    like = middle * (1 - middle) / variance
     shrink = 1 + z * z / like
     centre = (mean + z * z / (2 * like)) / shrink
     half = z / shrink * math.sqrt(max(mean * (1 - mean), 0) / like + (z / (2 * like)) ** 2)

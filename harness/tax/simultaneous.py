@@ -19,7 +19,16 @@ from agentenvs.errors import BadArgument
 from agentenvs.harness.tax.shares import quantile
 from agentenvs.harness.tax.student import student_quantile
 
-__all__ = ["Band", "Errors", "Sup", "bounded_band", "checked_sup", "open_band", "sup_t"]
+__all__ = [
+    "Band",
+    "Errors",
+    "Sup",
+    "bounded_band",
+    "checked_sup",
+    "open_band",
+    "sup_t",
+    "wilson_band",
+]
 
 _MAX_DRAWS = 1_000_000
 _BLOCK = 2**21
@@ -100,10 +109,23 @@ def bounded_band(
         span: the least and the most that an estimate can be.
         sup: confidence, draws and seed.
     """
+    units = np.concatenate((errors.pulls, errors.halves))
+    critical = sup_t(units, max(errors.groups - 1, 1), sup)
+    return wilson_band(value, errors, span, critical), critical
+
+
+def wilson_band(value: _Array, errors: Errors, span: tuple[float, float], critical: float) -> Band:
+    """Return Wilson's ends for estimates that reach `critical` standard errors to each side.
+
+    Args:
+        value: (M,) estimates.
+        errors: how they err.
+        span: the least and the most that an estimate can be.
+        critical: the factor.
+    """
     low, high = span
     groups = len(errors.pulls)
     units = np.concatenate((errors.pulls, errors.halves))
-    critical = sup_t(units, max(errors.groups - 1, 1), sup)
     variance = np.einsum("um,um->m", units, units) * (groups + 1) / max(groups - 1, 1)
     # As many tries as a yes-or-no question would need to be as sure.
     like = (errors.middle - low) * (high - errors.middle) / variance
@@ -115,7 +137,7 @@ def bounded_band(
     # Rounding must not put an end on the wrong side of the value.
     bottom = np.minimum(low + (high - low) * np.clip(centre - half, 0, 1), value)
     top = np.maximum(low + (high - low) * np.clip(centre + half, 0, 1), value)
-    return Band(value, bottom, top), critical
+    return Band(value, bottom, top)
 
 
 def open_band(value: _Array) -> Band:

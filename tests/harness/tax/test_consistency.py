@@ -86,3 +86,17 @@ def test_an_arm_that_is_never_consistent_leaves_bounds() -> None:
     assert found.value == 0.75
     assert math.isnan(found.se)
     assert 0.4 < found.low < 0.75 < found.high < 1
+
+
+def test_rare_successes_in_a_row_do_not_narrow_the_interval() -> None:
+    # Normal intervals hold the truth in 68 % of such samples.
+    rng = np.random.default_rng(5)
+    p = rng.beta(0.1, 3, 200_000)
+    truth = np.mean((1 - (1 - p) ** 4) ** 8) * 0.7 - np.mean(p**8)
+    held = 0
+    for _ in range(200):
+        p = rng.beta(0.1, 3, 50)
+        q = np.where(rng.random(50) < 0.3, 0, 1 - (1 - p) ** 4)
+        gap = consistency_gap((rng.binomial(32, p), 32), (rng.binomial(32, q), 32), 8)
+        held += gap.low <= truth <= gap.high
+    assert held >= 184

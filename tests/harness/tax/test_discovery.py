@@ -128,3 +128,8 @@ def test_an_error_needs_two_groups(groups) -> None:
 def test_arguments_are_checked(ps, options, message) -> None:
     with pytest.raises(BadArgument, match=message):
         discoveries(ps, **options)
+
+
+def test_a_p_value_on_the_line_is_a_find() -> None:
+    # In doubles 3 * 0.05 / 3 is above 0.05.
+    assert discoveries([0.05] * 3).found == 3

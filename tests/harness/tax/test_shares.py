@@ -111,3 +111,16 @@ def test_tasks_repeated_in_clusters_leave_the_interval_of_one_of_each() -> None:
     never = pass_at_k_interval(np.zeros(24, int), 8, 2, clusters=codes.tolist())
     assert never.high == pytest.approx(pass_at_k_interval([0] * 6, 8, 2).high)
     assert math.isnan(never.se)
+
+
+def test_unequal_clusters_do_not_narrow_the_interval() -> None:
+    # With half a cluster of the mean size and no leverage it held in 90 %.
+    rng = np.random.default_rng(3)
+    labels = np.repeat(np.arange(12), np.resize([1, 2, 4, 10], 12))
+    truth = np.mean(1 - (1 - rng.beta(0.5, 1.2, 200_000)) ** 8)
+    held = 0
+    for _ in range(400):
+        c = rng.binomial(16, rng.beta(0.5, 1.2, 12)[labels])
+        found = pass_at_k_interval(c, 16, 8, clusters=labels.tolist())
+        held += found.low <= truth <= found.high
+    assert held >= 376
