@@ -25,7 +25,7 @@ from agentenvs.harness.tax._checks import Arm, check_seed, check_times, paired
 from agentenvs.harness.tax.clusters import Clusters, by_cluster, cluster_codes
 from agentenvs.harness.tax.estimators import area, pass_at_k
 from agentenvs.harness.tax.intervals import TaxInterval, sharpening_tax_interval
-from agentenvs.harness.tax.linear import critical_value
+from agentenvs.harness.tax.linear import critical_for
 from agentenvs.harness.tax.shares import Estimate
 
 __all__ = ["TaxBootstrap", "bootstrap_cells", "bootstrap_tax"]
@@ -141,12 +141,12 @@ def _bootstrap(
     for at, delta in enumerate(deltas):
         groups.setdefault(delta[0].clusters, []).append(at)
     found: dict[int, TaxBootstrap] = {}
-    for size, cells in groups.items():
+    for cells in groups.values():
         columns = [_columns(pairs[at], budgets, clusters[at]) for at in cells]
         sums = _weighted_sums(np.concatenate(columns, axis=1), draws, seed)
         width = columns[0].shape[1]
-        tail = _tail(confidence, size)
         for at, start in zip(cells, range(0, sums.shape[0], width), strict=True):
+            tail = _tail(confidence, pairs[at][0], deltas[at][0].tasks, clusters[at])
             found[at] = _cell(deltas[at], sums[start : start + width], tail, seed)
     return [found[at] for at in range(len(pairs))]
 
@@ -188,9 +188,9 @@ def _poisson_table() -> NDArray[np.float32]:
     return np.searchsorted(ends, np.arange(2**16), side="right").astype(np.float32)
 
 
-def _tail(confidence: float, groups: int) -> float:
+def _tail(confidence: float, base: Arm, size: int, clusters: Clusters | None) -> float:
     """Return the share of replicates left out at each end."""
-    critical = critical_value(confidence, groups)
+    critical = critical_for(confidence, cluster_codes(clusters, base, size), size)
     return 0.5 if math.isnan(critical) else NormalDist().cdf(-critical)
 
 

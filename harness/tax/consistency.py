@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import Arm, as_tasks, check_k, integers, paired, single_k
 from agentenvs.harness.tax.bands import mean_errors
-from agentenvs.harness.tax.clusters import Clusters, cluster_codes, effective_count
+from agentenvs.harness.tax.clusters import Clusters, cluster_codes
 from agentenvs.harness.tax.estimators import mean_unbroken, pass_hat_k
 from agentenvs.harness.tax.intervals import share_gap
-from agentenvs.harness.tax.linear import critical_value
+from agentenvs.harness.tax.linear import critical_for
 from agentenvs.harness.tax.shares import Estimate, quantile
 from agentenvs.harness.tax.simultaneous import wilson_band
 
@@ -79,7 +79,7 @@ def consistency_gap(
     tries = single_k("k", k, arms.smallest_n)
     one, two = (pass_hat_k(*arm, tries) for arm in arms)
     codes = cluster_codes(clusters, base, len(one))
-    critical = critical_value(confidence, effective_count(codes, len(one)))
+    critical = critical_for(confidence, codes, len(one))
     gap = share_gap(two, one, critical, quantile(confidence), codes)
     if math.isnan(gap.se):
         return gap

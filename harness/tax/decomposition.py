@@ -14,14 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.harness.tax._checks import Arm, Tasks, paired, single_k
-from agentenvs.harness.tax.clusters import (
-    Clusters,
-    cluster_codes,
-    cluster_count,
-    effective_count,
-)
+from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
 from agentenvs.harness.tax.estimators import area, pass_at_k, pass_hat_k
-from agentenvs.harness.tax.linear import critical_value, interval_of, mean_of
+from agentenvs.harness.tax.linear import critical_for, interval_of, mean_of
 from agentenvs.harness.tax.shares import Estimate
 
 __all__ = ["BINS", "Cells", "Decomposition", "bins", "decompose", "flow"]
@@ -96,7 +91,7 @@ def decompose(
     k = single_k("K", K, arms.smallest_n)
     size = len(arms.base.c)
     codes = cluster_codes(clusters, base, size)
-    critical = critical_value(confidence, effective_count(codes, size))
+    critical = critical_for(confidence, codes, size)
     drop = area(*arms.base, k) - area(*arms.post, k)
     cell = 3 * bins(arms.base) + bins(arms.post)
     tasks = np.bincount(cell, minlength=9).reshape(3, 3)

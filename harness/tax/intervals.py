@@ -21,13 +21,12 @@ from agentenvs.harness.tax.clusters import (
     by_cluster,
     cluster_codes,
     cluster_count,
-    effective_count,
     no_spread,
 )
 from agentenvs.harness.tax.estimators import areas_of, passes_of
 from agentenvs.harness.tax.linear import (
     Linear,
-    critical_value,
+    critical_for,
     interval_of,
     mean_of,
     scalability_of,
@@ -101,7 +100,7 @@ def sharpening_tax_interval(
     codes = cluster_codes(clusters, base, size)
     groups = cluster_count(codes, size)
     z = quantile(confidence)
-    t = critical_value(confidence, effective_count(codes, size))
+    t = critical_for(confidence, codes, size)
     pass_base, pass_post = (passes_of(arm, k) for arm in arms)
     areas_base, areas_post = (areas_of(arm, k) for arm in arms)
     a_base, a_post = mean_of(areas_base), mean_of(areas_post)

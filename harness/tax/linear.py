@@ -15,29 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.harness.tax._checks import Tasks
-from agentenvs.harness.tax.clusters import (
-    Clusters,
-    by_cluster,
-    cluster_codes,
-    cluster_count,
-    standard_error,
-)
+from agentenvs.harness.tax.clusters import effective_count, standard_error
 from agentenvs.harness.tax.estimators import areas_of
 from agentenvs.harness.tax.shares import Estimate, quantile
 from agentenvs.harness.tax.student import student_quantile
 
-__all__ = [
-    "Clusters",
-    "Linear",
-    "by_cluster",
-    "cluster_codes",
-    "cluster_count",
-    "critical_value",
-    "interval_of",
-    "mean_of",
-    "scalability_of",
-    "standard_error",
-]
+__all__ = ["Linear", "critical_for", "critical_value", "interval_of", "mean_of", "scalability_of"]
 
 
 class Linear(NamedTuple):
@@ -93,6 +76,11 @@ def interval_of(
     """Return value -+ critical * se, cut to what the measure can be; NaN where se is unknown."""
     value, se = linear.value, standard_error(linear.pull, clusters)
     return Estimate(value, se, max(value - critical * se, low), min(value + critical * se, high))
+
+
+def critical_for(confidence: float, clusters: NDArray[np.intp] | None, size: int) -> float:
+    """Return `critical_value` for (size,) tasks with cluster codes, or None."""
+    return critical_value(confidence, effective_count(clusters, size))
 
 
 def critical_value(confidence: float, groups: float) -> float:

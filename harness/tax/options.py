@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.harness.tax._checks import Tasks
-from agentenvs.harness.tax.clusters import by_cluster
+from agentenvs.harness.tax.clusters import by_cluster, no_spread
 from agentenvs.harness.tax.curves import misses
 from agentenvs.harness.tax.demand import Demand
-from agentenvs.harness.tax.linear import critical_value
-from agentenvs.harness.tax.shares import Estimate, no_spread, quantile, share_interval
+from agentenvs.harness.tax.linear import critical_for
+from agentenvs.harness.tax.shares import Estimate, quantile, share_interval
 
 __all__ = ["KINDS", "Kind", "Option", "Weighed", "failures", "option_at"]
 
@@ -86,18 +86,19 @@ def option_at(
         cost = Estimate(price * k, 0.0, price * k, price * k)
     else:
         paid = by_cluster(price * side.missed[:, :k].sum(axis=1), codes)
-        cost = _mean(paid, weight, critical_value(confidence, len(weight)), price, price * k)
+        critical = critical_for(confidence, codes, len(side.weight))
+        cost = _mean(paid, weight, critical, price, price * k)
     return Option("post" if arm else "base", k, coverage, cost, 2 * k > side.n)
 
 
-def _mean(parts: _Floats, weight: _Floats, z: float, low: float, high: float) -> Estimate:
-    """Return a weighted mean with a normal interval, cut to what it can be."""
+def _mean(parts: _Floats, weight: _Floats, critical: float, low: float, high: float) -> Estimate:
+    """Return a weighted mean -+ critical * se, cut to what it can be."""
     total = float(weight.sum())
     if not total:
         return Estimate(math.nan, math.nan, math.nan, math.nan)
     value = float(parts.sum()) / total
     se = _error(parts - value * weight, total)
-    return Estimate(value, se, max(value - z * se, low), min(value + z * se, high))
+    return Estimate(value, se, max(value - critical * se, low), min(value + critical * se, high))
 
 
 def _share(parts: _Floats, weight: _Floats, z: float) -> Estimate:

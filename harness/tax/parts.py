@@ -17,15 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.harness.tax._checks import Arm, paired, single_k
-from agentenvs.harness.tax.clusters import (
-    Clusters,
-    cluster_codes,
-    cluster_count,
-    effective_count,
-)
+from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
 from agentenvs.harness.tax.estimators import area, pass_at_k
 from agentenvs.harness.tax.intervals import drop_of
-from agentenvs.harness.tax.linear import critical_value, mean_of
+from agentenvs.harness.tax.linear import critical_for, mean_of
 from agentenvs.harness.tax.shares import Estimate
 
 __all__ = ["TaxParts", "tax_parts"]
@@ -81,7 +76,7 @@ def tax_parts(
     k = single_k("K", K, arms.smallest_n)
     size = len(arms.base.c)
     codes = cluster_codes(clusters, base, size)
-    critical = critical_value(confidence, effective_count(codes, size))
+    critical = critical_for(confidence, codes, size)
 
     def drop(one: NDArray[np.float64], two: NDArray[np.float64]) -> Estimate:
         return drop_of(mean_of(one), mean_of(two), critical, codes)

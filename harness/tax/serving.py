@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from agentenvs.harness.tax._checks import Tasks
 from agentenvs.harness.tax.demand import Demand
-from agentenvs.harness.tax.linear import critical_value, interval_of, mean_of
+from agentenvs.harness.tax.linear import critical_for, interval_of, mean_of
 from agentenvs.harness.tax.options import failures
 from agentenvs.harness.tax.shares import Estimate, quantile, share_interval
 
@@ -121,5 +121,4 @@ def mean_cost(
     certain = demand.stop == "never" or linear.value in (0.0, *demand.price)
     if certain and float(np.ptp(costs)) < 1e-13:
         return Estimate(linear.value, 0.0, linear.value, linear.value)
-    units = len(costs) if codes is None else int(codes.max()) + 1
-    return interval_of(linear, critical_value(confidence, units), codes)
+    return interval_of(linear, critical_for(confidence, codes, len(costs)), codes)

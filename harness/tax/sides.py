@@ -11,7 +11,15 @@ from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import Arm, Paired, Tasks, paired
 from agentenvs.harness.tax.counts import Counts
 
-__all__ = ["Side", "compared_settings", "match", "setting_warnings", "side", "side_warnings"]
+__all__ = [
+    "Side",
+    "compared_ids",
+    "compared_settings",
+    "match",
+    "setting_warnings",
+    "side",
+    "side_warnings",
+]
 
 # Settings that may differ between two arms without making the comparison unfair: who acts, and
 # the bookkeeping of the run. Task ids and n are compared through the outcomes themselves.
@@ -126,6 +134,15 @@ def match(sides: tuple[Side, Side], labels: tuple[str, str], common: bool) -> Pa
         if "over the same tasks" in str(error) and all(hasattr(s.arm, "task_ids") for s in sides):
             hint += " To compare on the tasks that both have: common=True (--common)."
         raise BadArgument(f"{error}{hint}") from None
+
+
+def compared_ids(sides: tuple[Side, Side]) -> list[str] | None:
+    """Return the ids of the tasks that both have, in base's order; None for pairs (c, n)."""
+    first, second = (getattr(one.arm, "task_ids", None) for one in sides)
+    if first is None or second is None:
+        return None
+    both = set(second)
+    return [task for task in first if task in both]
 
 
 def _shared(first: Any, second: Any, labels: tuple[str, str]) -> tuple[Counts, Counts]:

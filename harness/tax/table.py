@@ -19,7 +19,14 @@ from agentenvs.harness.tax.crossing import crossover_interval
 from agentenvs.harness.tax.intervals import TaxInterval, sharpening_tax_interval
 from agentenvs.harness.tax.measures import crossover, s_max
 from agentenvs.harness.tax.shares import partition_interval
-from agentenvs.harness.tax.sides import Side, match, setting_warnings, side, side_warnings
+from agentenvs.harness.tax.sides import (
+    Side,
+    compared_ids,
+    match,
+    setting_warnings,
+    side,
+    side_warnings,
+)
 
 if TYPE_CHECKING:
     from agentenvs.harness.outcomes import Outcomes
@@ -74,7 +81,7 @@ def compare(
     sides = side(base), side(post)
     labels = _labels(*sides)
     arms = match(sides, labels, common)
-    ids = _shared_ids(sides)
+    ids = compared_ids(sides)
     smallest = arms.smallest_n
     budgets = tuple(default_budgets(smallest) if ks is None else ks)
     if not budgets:
@@ -146,15 +153,6 @@ def _measured(
         ),
         warnings=(),
     )
-
-
-def _shared_ids(sides: tuple[Side, Side]) -> list[str] | None:
-    """Return the ids of the compared tasks in base's order; None where there are none."""
-    first, second = (getattr(one.arm, "task_ids", None) for one in sides)
-    if first is None or second is None:
-        return None
-    both = set(second)
-    return [task for task in first if task in both]
 
 
 def _codes(

@@ -28,16 +28,11 @@ from agentenvs.harness.tax.assumptions import (
     verdict,
     went_all_the_way,
 )
-from agentenvs.harness.tax.clusters import (
-    Clusters,
-    cluster_codes,
-    cluster_count,
-    effective_count,
-)
+from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
 from agentenvs.harness.tax.estimators import area, pass_at_k, pass_hat_k
 from agentenvs.harness.tax.linear import (
     Linear,
-    critical_value,
+    critical_for,
     interval_of,
     mean_of,
     scalability_of,
@@ -126,7 +121,7 @@ def sharpening_theorem(
     k = single_k("K", K, arms.smallest_n)
     size = len(arms.base.c)
     codes = cluster_codes(clusters, base, size)
-    critical = critical_value(confidence, effective_count(codes, size))
+    critical = critical_for(confidence, codes, size)
 
     area_base, area_post = (mean_of(area(arm.c, arm.n, k)) for arm in arms)
     never_base, never_post = (mean_of(1 - pass_at_k(arm.c, arm.n, k)) for arm in arms)

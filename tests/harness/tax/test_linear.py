@@ -8,13 +8,13 @@ import pytest
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax import scalability
 from agentenvs.harness.tax._checks import Tasks
+from agentenvs.harness.tax.clusters import standard_error
 from agentenvs.harness.tax.linear import (
     Linear,
     critical_value,
     interval_of,
     mean_of,
     scalability_of,
-    standard_error,
 )
 
 TASKS = Tasks(np.array([0, 1, 5, 8, 2, 3]), np.full(6, 8))
