@@ -113,14 +113,17 @@ def run_policy(args: argparse.Namespace) -> int:
 
 def summarise(outcomes: Outcomes, console: Console, out: str | None = None) -> None:
     """Print pass@1 and pass@n with intervals, a graded score, and how the replies were read."""
+    from agentenvs.harness.task_facts import clusters_of
     from agentenvs.harness.tax import pass_at_k_interval
 
     counts = outcomes.counts()
+    clusters, _ = clusters_of(outcomes.settings, counts.task_ids)
+    labels = None if clusters is None else [clusters[name] for name in counts.task_ids]
     tasks = len(counts.task_ids)
     if outcomes.scripted:
         console.print("scripted policy: these numbers describe the script, not a model")
     for k in sorted({1, int(counts.n.min())}):
-        found = pass_at_k_interval(counts.c, counts.n, k)
+        found = pass_at_k_interval(counts.c, counts.n, k, clusters=labels)
         spread = f"{found.low:.4f} to {found.high:.4f}"
         console.print(f"pass@{k}: {found.value:.4f} (95 % interval {spread})")
     console.print(
