@@ -65,12 +65,16 @@ def _crossing_fact(found: Findings) -> Fact:
     if not at.decides:
         return Fact(title, "not decided", more, False, "it may be anywhere, or not at all")
     if at.k is None:
-        told = "it stays behind, as far as can be seen" if at.ks else "it stays behind throughout"
-        return Fact(title, f"not within {at.K} tries", more, True, told)
+        told = "it may yet do so: not decided" if at.ks else "it stays behind throughout"
+        return Fact(title, f"not within {at.K} tries", more, not at.ks, told)
     if at.k == 1:
-        return Fact(title, "at once", more, True, "it is not behind even at one try")
+        sure = at.ks == (1,) and not at.censored
+        told = "it is not behind even at one try" if sure else "it may be behind at first"
+        return Fact(title, "at once", more, sure, told)
     told = "the first number of tries at which as many tasks are solved"
-    return Fact(title, f"at {at.k} tries", more, True, told)
+    if at.censored:
+        told = "seen here, but it may not catch up at all: not decided"
+    return Fact(title, f"at {at.k} tries", more, not at.censored, told)
 
 
 def _tax_fact(found: Findings) -> Fact | None:

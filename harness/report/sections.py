@@ -105,8 +105,10 @@ def origin_section(found: Findings, figure: str) -> str:
         f"{'fewer' if parts.coverage.value > 0 else 'more'} tasks within {k} tries (coverage"
         f"{_in(parts.coverage)}), and {signed(parts.earliness.value, 2)} from being "
         f"{'ahead' if parts.earliness.value > 0 else 'behind'} on the way there (earliness"
-        f"{_in(parts.earliness)}). A tax without a coverage part is no lost task: the same tasks "
-        "are solved sooner.",
+        f"{_in(parts.earliness)}). A tax without a coverage part is no net loss of tasks: "
+        "tasks are solved sooner.",
+        "A task of small chance moves between never and sometimes by chance alone, in both "
+        "directions: read these two cells together.",
     ]
     rows: list[list[str | Cell]] = []
     for at, name in enumerate(BINS):
@@ -150,7 +152,7 @@ def _largest(found: Findings) -> str:
     if (at, to) not in means:
         return ""
     return (
-        f"Most of it, {signed(float(split.tax_A[at, to]), 2)}, comes from {means[at, to]} "
+        f"The largest part, {signed(float(split.tax_A[at, to]), 2)}, comes from {means[at, to]} "
         f"({count(int(split.tasks[at, to]), 'task')})."
     )
 

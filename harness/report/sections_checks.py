@@ -132,18 +132,21 @@ def theory_section(found: Findings) -> str:
         else ""
     )
     if check.sharpened.value < 0:
+        sure = check.sharpened.high < 0
         words = (
             "A simple model of training, in which some tasks become certain and all others stay "
-            f"as they were, cannot describe {say.second}: its area A({check.K}) is larger than "
-            "before."
+            f"as they were, {'cannot describe' if sure else 'says nothing of'} {say.second}: its "
+            f"area A({check.K}) is {'larger' if sure else 'not seen to be smaller'} than "
+            f"{say.then}."
         )
     else:
         words = (
             "A simple model of training says: some tasks, picked without regard to how hard they "
             "are, become certain (always or never solved), and all others stay as they were. Then "
-            f"S({check.K}) should fall to {number(check.predicted.value, 2)} of what it was "
-            f"({span(check.predicted, 2)}); it fell to {number(check.observed.value, 2)} "
-            f"({span(check.observed, 2)}). The prediction {told}{but}."
+            f"S({check.K}) should come to {number(check.predicted.value, 2)} times what it was "
+            f"({span(check.predicted, 2)}); it came to {number(check.observed.value, 2)} times "
+            f"that ({span(check.observed, 2)}). To within {number(check.tolerance, 1)}, the "
+            f"prediction {told}{but}."
         )
     rows: list[list[str | Cell]] = [
         [

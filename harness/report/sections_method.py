@@ -130,7 +130,7 @@ _METHODS = (
     ),
     (
         "bands around curves",
-        "studentised sup-t: the whole curve at once, by random weights on the tasks",
+        "studentised sup-t: wide enough for the whole curve at once, with Wilson's ends",
         "tasks and tries, all numbers of tries together",
     ),
     (

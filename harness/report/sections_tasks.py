@@ -49,7 +49,7 @@ def tasks_section(found: Findings, room: int) -> str:
         f"out of {tasks:,} (marked \u25cf). The mark allows for the number of tasks: about "
         f"{percent(changes.rate)} of the marked ones, at most, are expected to be there by chance."
         if changes.lost + changes.gained
-        else f"No task changed beyond what chance explains, out of {tasks:,}.",
+        else f"No single task changed by more than chance could explain, out of {tasks:,}.",
     ]
     body = [*(paragraph(line) for line in words)]
     if not moved:

@@ -11,6 +11,7 @@ from agentenvs.errors import BadArgument
 from agentenvs.harness.outcomes import Outcomes
 from agentenvs.harness.report.study_file import Pair, StudyFile
 from agentenvs.harness.tax._checks import Paired
+from agentenvs.harness.tax.clusters import cluster_codes, effective_count
 from agentenvs.harness.tax.consistency import consistency_gap
 from agentenvs.harness.tax.crossing_set import CrossoverSet, crossover_set
 from agentenvs.harness.tax.intervals import TaxInterval, sharpening_tax_interval

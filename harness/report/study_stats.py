@@ -156,7 +156,7 @@ def signs(
     found = []
     for k in ks:
         taxes = [cell.tax(k).tax_S for cell in cells]
-        p = np.array([p_value(tax, cell.clusters) for cell, tax in zip(cells, taxes, strict=True)])
+        p = np.array([_chance(cell, tax) for cell, tax in zip(cells, taxes, strict=True)])
         kept = discoveries(p, rate, "any" if dependent else "positive").rejected
         for arm in groups:
             mine = [
@@ -242,6 +242,11 @@ def lines(cells: Sequence[Cell], ks: Sequence[int]) -> tuple[Line, ...]:
             )
         )
     return tuple(made)
+
+
+def _chance(cell: Cell, tax: Estimate) -> float:
+    """Return the p-value that goes with the cell's intervals; NaN where there is none."""
+    return math.nan if math.isnan(tax.se) else p_value(tax, max(cell.worth, 2.0))
 
 
 def _size(cell: Cell) -> float:

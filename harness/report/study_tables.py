@@ -126,7 +126,7 @@ def tax_table(cells: Sequence[Cell], ks: Sequence[int]) -> Table:
 
 
 def sign_table(signs: Sequence[Signs], shared: str) -> Table:
-    """Return how many cells have a tax above and below 0, and how many surely.
+    """Return how many cells have a tax above and below 0, and how many with their interval.
 
     Args:
         signs: the counts.

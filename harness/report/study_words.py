@@ -45,8 +45,8 @@ def headline(found: StudyReport) -> str:
     fell = sum(cell.tax(last).pass_gap.low > 0 for cell in cells)
     what = "of the 1 comparison" if len(cells) == 1 else f"of {len(cells)} comparisons"
     return (
-        f"Training surely raised success at the first try in {gained} {what}, and surely lowered "
-        f"what {last} tries solve in {fell}."
+        f"Training raised success at the first try in {gained} {what}, and lowered what {last} "
+        f"tries solve in {fell}, counting those whose {_percent(found)} interval leaves out 0."
     )
 
 
@@ -113,6 +113,9 @@ def caveats(found: StudyReport) -> tuple[str, ...]:
     told = [
         "Intervals are about other tasks and rollouts of these models. They say nothing of "
         "another training run with the same recipe.",
+        f"Each interval stands by itself: where nothing differs, {_missed(found)} of 100 "
+        "comparisons leave out 0 by chance. Only the counts that stay at a share of false "
+        "discoveries allow for that.",
         "The tax depends on the number of tries: neither its sign nor its order at one budget is "
         "a property of a model.",
     ]
@@ -149,11 +152,11 @@ def _gained(found: StudyReport) -> str:
     middle = _median(gains)
     text = (
         f"At the first try training gained in {sum(gain > 0 for gain in gains)} of "
-        f"{_many(len(cells))} (surely, by its {_percent(found)} interval, in {sure}); the "
+        f"{_many(len(cells))} (with its whole {_percent(found)} interval in {sure}); the "
         "median gain of pass@1 is "
         f"{signed(middle, 3)}"
     )
-    return text + (f", and {lost} surely lost." if lost else ".")
+    return text + (f", and {lost} lost, by the same measure." if lost else ".")
 
 
 def _signs(found: StudyReport, k: int) -> str:
@@ -177,8 +180,11 @@ def _below(one: Signs) -> str:
     if not one.below:
         return ""
     if not one.sure_below:
-        return f" It is below 0 in {one.below}, surely in none."
-    return f" It is below 0 in {one.below}, surely in {one.sure_below}; {one.found_below} stay."
+        return f" It is below 0 in {one.below}, with its interval in none."
+    return (
+        f" It is below 0 in {one.below}, with its interval in {one.sure_below}; "
+        f"{one.found_below} stay."
+    )
 
 
 def _turns(found: StudyReport) -> str:
@@ -190,22 +196,22 @@ def _turns(found: StudyReport) -> str:
     if not turned:
         return ""
     return (
-        f"In {_many(turned)} the tax is surely above 0 at one of the budgets shown and "
-        "surely below it at another."
+        f"In {_many(turned)} the interval of the tax lies above 0 at one of the budgets shown and "
+        "below 0 at another."
     )
 
 
 def _crossings(cells: Sequence[Cell]) -> str:
     crossed = [cell for cell in cells if cell.crossing.k is not None and not cell.crossing.same]
     if not crossed:
-        return "Nowhere does the base catch up within the tries that were played."
+        return "Nowhere was the base seen to catch up within the tries that were played."
     sure = sum(not cell.crossing.censored for cell in crossed)
     ks = sorted(cell.crossing.k for cell in crossed if cell.crossing.k is not None)
     middle = _median([float(k) for k in ks])
     return (
-        f"In {len(crossed)} of {_many(len(cells))} the base catches up with the trained "
-        f"model within the tries that were played (surely in {sure}); the median k* of those is "
-        f"{middle:g}."
+        f"In {len(crossed)} of {_many(len(cells))} the base was seen to catch up with the "
+        f"trained model within the tries that were played (in {sure} its band rules out that it "
+        f"never does); the median k* of those is {middle:g}."
     )
 
 
@@ -214,12 +220,12 @@ def _lost(cells: Sequence[Cell], k: int) -> str:
     rose = sum(cell.tax(k).pass_gap.high < 0 for cell in cells)
     kept = [cell.consistency for cell in cells if cell.consistency is not None]
     text = (
-        f"{k} tries solve surely fewer tasks after training in {_many(fell)}, surely more "
-        f"in {rose}."
+        f"{k} tries solve fewer tasks after training in {_many(fell)}, more in {rose}, counting "
+        "whole intervals."
     )
     if kept:
         text += (
-            f" All of {CONSISTENCY_K} tries succeed surely more often in "
+            f" All of {CONSISTENCY_K} tries succeed more often in "
             f"{sum(gap.low > 0 for gap in kept)} of {len(kept)}."
         )
     return text
@@ -236,6 +242,10 @@ def _rho(value: float) -> str:
 
 def _percent(found: StudyReport) -> str:
     return f"{100 * found.confidence:g} %"
+
+
+def _missed(found: StudyReport) -> str:
+    return f"{100 * (1 - found.confidence):g}"
 
 
 def _many(cells: int) -> str:

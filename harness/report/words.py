@@ -80,8 +80,17 @@ def headline(found: Findings) -> str:
         text += f"{link} {found.top} tries solve {_shares(base, post, gap, say, None)}"
     crossed = found.crossing.k is not None and found.crossing.decides
     if ways == ["gain", "loss"] and crossed and told.crossing.stays_above:
-        text += f": from {found.crossing.k} tries on {say.first} is ahead"
+        text += f": from {_crossing(found)} on {say.first} is ahead"
     return f"{text}{_doubt(ways)}."
+
+
+def _crossing(found: Findings) -> str:
+    """Return the number of tries at which the curves cross, with all that it may be."""
+    at = found.crossing
+    if at.ks == (at.k,) and not at.censored:
+        return f"{at.k} tries"
+    first, last = at.ks[0], at.ks[-1]
+    return f"about {at.k} tries ({f'{first} or more' if at.censored else f'{first} to {last}'})"
 
 
 def _doubt(ways: list[str]) -> str:
@@ -134,7 +143,8 @@ def ranges(found: Findings) -> str:
     apart = told.clusters == told.tasks
     of = "other tasks of this kind" if apart else "other groups of tasks that hang together"
     seed = "; another training run may differ by more" if trained(found) else ""
-    return f"{'; '.join(parts)}. In brackets: {sure} intervals, for {of} and other tries{seed}."
+    which = f"In brackets: {sure} intervals, each by itself, for {of} and other tries{seed}."
+    return f"{'; '.join(parts)}. {which}"
 
 
 def change(gap: Estimate) -> str:
@@ -182,7 +192,7 @@ def _same(found: Findings) -> str:
         high = percent(most.pass_base.high)
         return (
             f"Nothing was solved, so there is nothing to compare. With {tasks}, up to {high} of "
-            "the tasks of this kind could still be within reach."
+            f"the tasks of this kind could still be within reach of {_tries(found.top)}."
         )
     return (
         f"The two runs agree on every one of the {tasks}. That does not show that they always will."

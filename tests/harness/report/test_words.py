@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
@@ -36,10 +38,15 @@ def _plain(words: str) -> str:
 def test_a_sharpened_model_is_told_with_the_crossing() -> None:
     found = _sharpened()
     told = _plain(headline(found))
-    k = found.crossing.k
+    at = found.crossing
+    assert len(at.ks) > 1
+    assert not at.censored
     assert told.startswith("After training, one try solves ")
     assert ", but 16 tries solve " in told
-    assert told.endswith(f": from {k} tries on the model before training is ahead.")
+    assert told.endswith(
+        f": from about {at.k} tries ({at.ks[0]} to {at.ks[-1]}) on the model before training is "
+        "ahead."
+    )
     assert verdict(found).level == "decided"
     text = "The trained model does better at one try and worse at 16 tries."
     assert verdict(found).text == text
@@ -54,6 +61,30 @@ def test_losses_and_gains_at_both_ends_are_told_as_such() -> None:
     assert "ahead" not in headline(gained)
     assert facts(gained)[2].value == "not within 16 tries"
     assert facts(lost)[2].value == "at once"
+
+
+def test_a_crossing_that_the_data_leave_open_is_not_called_decided() -> None:
+    found = _sharpened()
+    at = found.crossing
+    once = replace(found, crossing=at._replace(k=1, ks=(1, 2), censored=False))
+    assert (facts(once)[2].value, facts(once)[2].decided) == ("at once", False)
+    assert facts(once)[2].told == "it may be behind at first"
+    beyond = replace(found, crossing=at._replace(k=None, ks=(7, 8), censored=True))
+    assert (facts(beyond)[2].told, facts(beyond)[2].decided) == (
+        "it may yet do so: not decided",
+        False,
+    )
+    maybe = replace(found, crossing=at._replace(k=7, ks=(7, 8), censored=True))
+    assert facts(maybe)[2].decided is False
+    assert "may not catch up at all" in facts(maybe)[2].told
+
+
+def test_a_crossing_without_doubt_is_told_as_one_number() -> None:
+    found = _sharpened()
+    one = replace(found, crossing=found.crossing._replace(k=3, ks=(3,), censored=False))
+    assert headline(one).endswith(": from 3 tries on the model before training is ahead.")
+    late = replace(found, crossing=found.crossing._replace(k=9, ks=(8, 9), censored=True))
+    assert ": from about 9 tries (8 or more) on " in headline(late)
 
 
 def test_what_is_not_decided_is_not_claimed() -> None:
