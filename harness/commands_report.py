@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import stat
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,8 +82,8 @@ def _add_report(
     )
     sub.add_argument(
         "--target",
-        type=fraction,
-        help="the share of tasks to solve, for which the cheapest way is looked for",
+        type=_target,
+        help="the share of tasks to solve, up to 1, for which the cheapest way is looked for",
     )
     sub.add_argument(
         "--missing",
@@ -158,7 +160,25 @@ def _report(args: argparse.Namespace) -> int:
             "Expected two runs, or one study file that ends in .toml: "
             f"agentenvs report BASE POST, got {len(args.paths)} paths."
         )
+    _check_places(args)
     return _study(args) if study else _pair(args)
+
+
+def _check_places(args: argparse.Namespace) -> None:
+    """Refuse places where nothing can be written, before anything is worked out."""
+    for name, place in (("-o", args.out), ("--figures", args.figures)):
+        if place is not None and not place.strip():
+            raise BadArgument(f"Expected {name} to name a place, got {place!r}.")
+    if args.out is not None:
+        out = Path(args.out)
+        if out.is_dir():
+            raise BadArgument(f"Expected -o to name a file, but {args.out} is a folder.")
+        for path in args.paths:
+            # A folder's files are not looked at: no page is called like one of them.
+            if out.exists() and Path(path).exists() and out.samefile(path):
+                raise BadArgument(f"Expected -o to name a new file, but {args.out} is to be read.")
+    if args.figures is not None and Path(args.figures).exists() and not Path(args.figures).is_dir():
+        raise BadArgument(f"Expected --figures to name a folder, but {args.figures} is none.")
 
 
 def _pair(args: argparse.Namespace) -> int:
@@ -224,6 +244,18 @@ def _study(args: argparse.Namespace) -> int:
     return 0
 
 
+def _target(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value <= 1.0:
+        raise argparse.ArgumentTypeError(
+            f"expected a number above 0 and of at most 1, got {text!r}"
+        )
+    return value
+
+
 def _refuse_pair_options(args: argparse.Namespace) -> None:
     """Refuse what a study says in its file, and what a study does not look at."""
     written = {"--title": args.title, "-K": args.ks, "--price": args.price, "--target": args.target}
@@ -253,8 +285,13 @@ def _title(findings: Findings) -> str:
 def _write(path: str, text: str) -> None:
     from agentenvs.harness.outcomes_file import write_whole
 
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    write_whole(Path(path), [text.encode("utf-8")])
+    where, data = Path(path), text.encode("utf-8")
+    where.parent.mkdir(parents=True, exist_ok=True)
+    if os.path.lexists(where) and not stat.S_ISREG(where.lstat().st_mode):
+        # A device, a pipe or a link is written to; a file in its place would destroy it.
+        where.write_bytes(data)
+    else:
+        write_whole(where, [data])
 
 
 def _save(drawn: Sequence[Picture], folder: str | None) -> list[Path]:

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -63,6 +66,62 @@ def test_without_a_file_the_answer_is_printed_alone(
     shown = capsys.readouterr().out
     assert "Add -o FILE" in shown
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        (("-o", ""), "Expected -o to name a place"),
+        (("-o", "."), "is a folder"),
+        (("-o", "{folder}"), "is a folder"),
+        (("-o", "{base}"), "is to be read"),
+        (("--figures", ""), "Expected --figures to name a place"),
+        (("--figures", "{base}"), "Expected --figures to name a folder"),
+    ],
+)
+def test_places_that_cannot_be_written_are_refused_before_anything_is_read(
+    pair: tuple[str, str],
+    tmp_path: Path,
+    fails: Callable[[Sequence[str]], str],
+    place: tuple[str, str],
+    message: str,
+) -> None:
+    before = Path(pair[0]).read_bytes()
+    where = place[1].format(folder=tmp_path, base=pair[0])
+    assert message in fails(["report", *pair, place[0], where])
+    assert Path(pair[0]).read_bytes() == before
+
+
+def test_a_link_is_written_through_and_kept(pair: tuple[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="needs the extra `report`")
+    target, link = tmp_path / "target.html", tmp_path / "link.html"
+    link.symlink_to(target)
+    assert main(["report", *pair, "-o", str(link)]) == 0
+    assert link.is_symlink()
+    assert target.read_text("utf-8").startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+def test_a_pipe_is_written_to_and_not_replaced(pair: tuple[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="needs the extra `report`")
+    pipe, read = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text("utf-8")), daemon=True)
+    reader.start()
+    assert main(["report", *pair, "-o", str(pipe)]) == 0
+    reader.join(60)
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+    assert read[0].startswith("<!DOCTYPE html>")
+
+
+def test_all_tasks_are_a_target(pair: tuple[str, str]) -> None:
+    assert main(["report", *pair, "--target", "1"]) == 0
+
+
+@pytest.mark.parametrize("target", ["1.5", "0", "nan", "most"])
+def test_a_target_is_a_share(pair: tuple[str, str], target: str) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["report", *pair, "--target", target])
 
 
 def test_json_is_json(pair: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
