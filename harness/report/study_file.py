@@ -36,6 +36,11 @@ _PAIR = ("family", "name", "runs", "size")
 _PREDICT = ("early_K", "early_rollouts", "late_K", "late_rollouts", "seed", "splits")
 _PLACES = ("pair", "benchmark", "arm")
 _MISSING = ("error", "skip")
+_DEEP = "expected TOML that is not nested this deeply."
+# Numbers beyond are slips, and their products overflow.
+_LEAST, _LARGEST = 1e-100, 1e100
+# How many runs that are not there are named.
+_NAMED = 100
 # Rollouts of a trained arm that a task may cost where a price is all that is told.
 _BOUGHT = 8
 
@@ -108,7 +113,7 @@ def read_study(path: str | os.PathLike[str], missing: str | None = None) -> Stud
 
     Raises:
         BadArgument: no TOML there, an unknown or missing key, or a value that makes no sense.
-        RunDamaged: runs are not there (names all of them), and may not be skipped or are all.
+        RunDamaged: runs are not there (names up to a hundred), and may not be skipped or are all.
     """
     where = Path(path)
     try:
@@ -117,10 +122,15 @@ def read_study(path: str | os.PathLike[str], missing: str | None = None) -> Stud
         raise BadArgument(f"{where}: expected a study's file: {error.strerror or error}.") from None
     except ValueError as error:
         raise BadArgument(f"{where}: expected TOML: {error}.") from None
+    except RecursionError:
+        raise BadArgument(f"{where}: {_DEEP}") from None
     try:
         return _checked(where, plain, missing)
     except BadArgument as error:
         raise BadArgument(f"{where}: {error}") from None
+    except RecursionError:
+        # Dotted keys nest without recursion; showing such a value does not.
+        raise BadArgument(f"{where}: {_DEEP}") from None
 
 
 def _checked(where: Path, plain: Mapping[str, Any], missing: str | None) -> StudyFile:
@@ -165,8 +175,10 @@ def _check_there(found: StudyFile, lenient: bool) -> None:
         else 'To report the others: missing = "skip".'
     )
     count = len({found.runs[key] for key in found.runs})
+    named = ", ".join(places[:_NAMED])
+    more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
     raise RunDamaged(
-        f"{found.path}: {len(places)} of {count} runs are not there: {', '.join(places)}. {hint}"
+        f"{found.path}: {len(places)} of {count} runs are not there: {named}{more}. {hint}"
     )
 
 
@@ -182,7 +194,11 @@ def _cells_left(found: StudyFile) -> bool:
 
 def _there(run: Path) -> bool:
     """Return whether a run has begun: a file, or a folder with outcomes."""
-    return run.is_file() or (run / "outcomes.jsonl").is_file()
+    try:
+        return run.is_file() or (run / "outcomes.jsonl").is_file()
+    except OSError:
+        # A name that is too long, or a folder that may not be looked into.
+        return False
 
 
 def _runs(
@@ -208,12 +224,25 @@ def _runs(
     if left:
         fill = _template(template, left)
         found.update((key, root / fill(key)) for key in left)
+    found = _spelled_alike(found)
     for (pair_name, benchmark, arm), run in found.items():
         if arm != arms[0] and run == found[pair_name, benchmark, arms[0]]:
             raise BadArgument(
                 f"Expected a run for each arm, but {arms[0]!r} and {arm!r} of {pair_name!r} on "
                 f"{benchmark!r} are the same: {run}."
             )
+    return found
+
+
+def _spelled_alike(runs: Mapping[Key, Path]) -> dict[Key, Path]:
+    """Return the runs with one path for each, where they are written in several ways."""
+    first: dict[str, Path] = {}
+    found = {}
+    for key, run in runs.items():
+        try:
+            found[key] = first.setdefault(os.path.realpath(run), run)
+        except ValueError:
+            found[key] = run
     return found
 
 
@@ -379,4 +408,8 @@ def _positive(key: str, value: Any, most: float = math.inf) -> float:
     if not number or not 0 < value < math.inf or value > most:
         upto = "" if math.isinf(most) else f" of at most {most:g}"
         raise BadArgument(f"Expected `{key}` to be a positive number{upto}, got {value!r:.40}.")
+    if not _LEAST <= value <= _LARGEST:
+        raise BadArgument(
+            f"Expected `{key}` to be a number of {_LEAST:g} to {_LARGEST:g}, got {value!r:.40}."
+        )
     return float(value)

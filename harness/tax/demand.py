@@ -24,6 +24,9 @@ from agentenvs.harness.tax.measures import TIE
 
 __all__ = ["Demand", "Stop", "check_demand", "expected_tries"]
 
+# Costs beyond overflow in products; in any sensible unit they are slips.
+_LEAST, _LARGEST = 1e-100, 1e100
+
 Stop = Literal["never", "success"]
 """Whether all tries are paid, or those up to the first success."""
 
@@ -107,6 +110,12 @@ def check_demand(
         raise BadArgument(
             f"Expected `price` of a rollout of base and of post, both above 0, got {price!r}."
         )
+    for name, values in (("price", prices), ("budget", () if budget is None else (budget,))):
+        for value in values:
+            if _positive(value) and not _LEAST <= value <= _LARGEST:
+                raise BadArgument(
+                    f"Expected `{name}` of {_LEAST:g} to {_LARGEST:g}, got {value!r:.40}."
+                )
     if (target is None) == (budget is None):
         got = "neither" if target is None else "both"
         raise BadArgument(f"Expected either a `target` or a `budget`, got {got}.")
@@ -150,7 +159,7 @@ def expected_tries(c: ArrayLike, n: ArrayLike, k: int) -> _Floats:
 def _positive(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         return False
-    return math.isfinite(value) and bool(value > 0)
+    return bool(0 < value < math.inf)
 
 
 def _sign(difference: _Floats, scale: _Floats | float) -> _Floats:

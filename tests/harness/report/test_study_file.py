@@ -163,6 +163,11 @@ def test_skipping_all_is_refused(tmp_path: Path) -> None:
         ('common = "yes"' + _HEAD + _PAIR, "`common` to be true or false"),
         (_HEAD + "[predict]\nsplits = 0" + _PAIR, "`splits` of [predict]"),
         ("x = ", "expected TOML"),
+        ("title = " + 9999 * "[" + 9999 * "]" + _HEAD, "not nested this deeply"),
+        ("title." + 3000 * "a." + "a = 1" + _HEAD + _PAIR, "not nested this deeply"),
+        (_HEAD + _PAIR + f"size = {10**400}", "`size of small` to be a number of 1e-100 to 1e+100"),
+        (f"price = [1, {10**400}]" + _HEAD + _PAIR, "`price` to be a number of 1e-100 to"),
+        ("budget = 1e-200" + _HEAD + _PAIR, "`budget` to be a number of 1e-100 to"),
     ],
 )
 def test_what_makes_no_sense_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -176,6 +181,31 @@ def test_two_arms_may_not_be_one_run(tmp_path: Path) -> None:
     text = _HEAD + _PAIR + '[pairs.runs.BFCL]\nbase = "x"\npost = "x"\n'
     with pytest.raises(BadArgument, match="are the same"):
         _read(tmp_path, text)
+
+
+def test_two_spellings_of_a_path_are_one_run(tmp_path: Path) -> None:
+    _touch(tmp_path, "runs/small/BFCL/base.jsonl", "runs/small/BFCL/post.jsonl")
+    own = '[pairs.runs.BFCL]\npost = "runs/small/../small/BFCL/./base.jsonl"'
+    with pytest.raises(BadArgument, match="'base' and 'post' of 'small' on 'BFCL' are the same"):
+        read_study(_study(tmp_path, _HEAD + _PAIR + own))
+    (tmp_path / "link").symlink_to("runs", target_is_directory=True)
+    other = '[[pairs]]\nname = "large"\n[pairs.runs.BFCL]\nbase = "link/small/BFCL/base.jsonl"\n'
+    other += 'post = "runs/small/BFCL/post.jsonl"\n'
+    runs = read_study(_study(tmp_path, _HEAD + _PAIR + other)).runs
+    assert runs["large", "BFCL", "base"] == runs["small", "BFCL", "base"]
+
+
+@pytest.mark.parametrize("name", ["a" * 5000, "a\\u0000"])
+def test_names_that_no_file_can_have_are_missing_runs(tmp_path: Path, name: str) -> None:
+    with pytest.raises(RunDamaged, match="2 of 2 runs are not there"):
+        read_study(_study(tmp_path, _HEAD + f'[[pairs]]\nname = "{name}"\n'))
+
+
+def test_of_thousands_of_missing_runs_a_hundred_are_named(tmp_path: Path) -> None:
+    pairs = "".join(f'[[pairs]]\nname = "p{at}"\n' for at in range(2000))
+    with pytest.raises(RunDamaged, match="p49/BFCL/post.jsonl and 3900 more") as told:
+        read_study(_study(tmp_path, _HEAD + pairs))
+    assert len(str(told.value)) < 10_000
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:

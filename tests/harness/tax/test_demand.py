@@ -85,6 +85,10 @@ def test_a_target_that_is_met_up_to_rounding_is_met() -> None:
         ({"budget": 1, "price": (1, 2, 3)}, "`price`"),
         ({"budget": 1, "price": 2.0}, "`price`"),
         ({"budget": 1, "price": "12"}, "`price`"),
+        ({"budget": 1, "price": (1e200, 1)}, "`price` of 1e-100 to"),
+        ({"budget": 1, "price": (10**400, 1)}, "`price` of 1e-100 to"),
+        ({"target": 0.5, "price": (1, 1e-320)}, "`price` of 1e-100 to"),
+        ({"budget": 1e101}, "`budget` of 1e-100 to"),
         ({"budget": 1, "stop": "sometimes"}, '"never" or "success"'),
     ],
 )
