@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -230,7 +231,7 @@ def _arm(name: str, arm: Any) -> tuple[list[str] | None, Tasks]:
             sizes = f"{len(ids)} ids for {len(tasks.c)} counts"
             raise BadArgument(f"Expected a task id for each count in `{name}`, got {sizes}.")
         if len(set(ids)) != len(ids):
-            twice = sorted({task for task in ids if ids.count(task) > 1})
+            twice = sorted((task for task, times in Counter(ids).items() if times > 1), key=repr)
             raise BadArgument(f"Expected each task once in `{name}`, twice: {_some(twice)}.")
     return ids, tasks
 
