@@ -13,7 +13,7 @@ from agentenvs.harness.tax.clusters import by_cluster, no_spread
 from agentenvs.harness.tax.curves import misses
 from agentenvs.harness.tax.demand import Demand
 from agentenvs.harness.tax.linear import critical_for
-from agentenvs.harness.tax.shares import Estimate, quantile, share_interval
+from agentenvs.harness.tax.shares import Estimate, quantile, share_interval, wilson_ends
 
 __all__ = ["KINDS", "Kind", "Option", "Weighed", "failures", "option_at"]
 
@@ -116,11 +116,8 @@ def _share(parts: _Floats, weight: _Floats, z: float) -> Estimate:
     around = size * float(np.dot(away, away)) / squares
     spread = (around + 0.5 * middle**2 + 0.5 * (1 - middle) ** 2) / (size + 1)
     like = middle * (1 - middle) / spread * max(size - 1, 1)
-    shrink = 1 + z * z / like
-    centre = (mean + z * z / (2 * like)) / shrink
-    half = z / shrink * math.sqrt(max(mean * (1 - mean), 0) / like + (z / (2 * like)) ** 2)
-    low, high = min(max(centre - half, 0.0), mean), max(min(centre + half, 1.0), mean)
-    return Estimate(mean, _error(parts - mean * weight, total), low, high)
+    low, high = wilson_ends(mean, like, z)
+    return Estimate(mean, _error(parts - mean * weight, total), float(low), float(high))
 
 
 def _error(pull: _Floats, total: float) -> float:

@@ -10,7 +10,6 @@ succeeds added, so that no spread is ever taken for certainty. `docs/intervals.m
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
@@ -20,18 +19,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import as_tasks, single_k
-from agentenvs.harness.tax.clusters import by_cluster, cluster_codes, no_spread, standard_error
+from agentenvs.harness.tax.clusters import by_cluster, cluster_codes, standard_error
 from agentenvs.harness.tax.estimators import pass_at_k, pass_hat_k
 
 __all__ = [
     "Estimate",
     "PartitionInterval",
-    "no_spread",
     "partition_interval",
     "pass_at_k_interval",
     "quantile",
     "share_interval",
+    "wilson_ends",
 ]
+
+
+_Numbers = float | NDArray[np.float64]
 
 
 class Estimate(NamedTuple):
@@ -140,13 +142,25 @@ def share_interval(
     squares = float(np.dot(off, off)) + 0.5 * usual**2 * (middle**2 + (1 - middle) ** 2)
     variance = squares * (groups + 1) / max(groups - 1, 1) / (size + usual) ** 2
     like = middle * (1 - middle) / variance
+    low, high = wilson_ends(mean, like, z)
+    return Estimate(mean, standard_error(values - mean, clusters), float(low), float(high))
+
+
+def wilson_ends(share: _Numbers, like: _Numbers, z: float) -> tuple[_Numbers, _Numbers]:
+    """Return Wilson's interval of shares that are as sure as `like` answers of yes or no.
+
+    Args:
+        share: numbers in [0, 1].
+        like: as many answers; fractions too.
+        z: how many standard errors an end is away.
+    """
     shrink = 1 + z * z / like
-    centre = (mean + z * z / (2 * like)) / shrink
-    half = z / shrink * math.sqrt(max(mean * (1 - mean), 0) / like + (z / (2 * like)) ** 2)
-    se = standard_error(values - mean, clusters)
-    # Rounding must not put an end on the wrong side of the value.
-    low, high = min(max(centre - half, 0.0), mean), max(min(centre + half, 1.0), mean)
-    return Estimate(mean, se, low, high)
+    centre = (share + z * z / (2 * like)) / shrink
+    noise = np.maximum(share * (1 - share), 0) / like + (z / (2 * like)) ** 2
+    half = z / shrink * np.sqrt(noise)
+    # Rounding must not put an end on the wrong side of the share.
+    low = np.minimum(np.maximum(centre - half, 0.0), share)
+    return low, np.maximum(np.minimum(centre + half, 1.0), share)
 
 
 def quantile(confidence: float) -> float:

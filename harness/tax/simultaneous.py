@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agentenvs.errors import BadArgument
-from agentenvs.harness.tax.shares import quantile
+from agentenvs.harness.tax._checks import check_seed, check_times
+from agentenvs.harness.tax.shares import quantile, wilson_ends
 from agentenvs.harness.tax.student import student_quantile
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "wilson_band",
 ]
 
-_MAX_DRAWS = 1_000_000
 _BLOCK = 2**21
 # What of an estimate's variance may be left out of the drawn curves of errors.
 _LEFT_OUT = 1e-6
@@ -90,12 +89,11 @@ def checked_sup(confidence: float, draws: int, seed: int) -> Sup:
     """Return what a band is drawn from.
 
     Raises:
-        BadArgument: `confidence` outside (0, 1), or not 1 to a million `draws`.
+        BadArgument: `confidence` outside (0, 1), not 1 to a million `draws`, or a `seed` that is
+            none.
     """
     quantile(confidence)
-    if type(draws) is not int or not 1 <= draws <= _MAX_DRAWS:
-        raise BadArgument(f"Expected `draws` of 1 to {_MAX_DRAWS}, got {draws!r}.")
-    return Sup(confidence, draws, seed)
+    return Sup(confidence, check_times("draws", draws), check_seed(seed))
 
 
 def bounded_band(
@@ -130,14 +128,9 @@ def wilson_band(value: _Array, errors: Errors, span: tuple[float, float], critic
     # As many tries as a yes-or-no question would need to be as sure.
     like = (errors.middle - low) * (high - errors.middle) / variance
     share = np.clip((value - low) / (high - low), 0, 1)
-    shrink = 1 + critical**2 / like
-    centre = (share + critical**2 / (2 * like)) / shrink
-    noise = share * (1 - share) / like + (critical / (2 * like)) ** 2
-    half = critical / shrink * np.sqrt(noise)
+    bottom, top = (low + (high - low) * end for end in wilson_ends(share, like, critical))
     # Rounding must not put an end on the wrong side of the value.
-    bottom = np.minimum(low + (high - low) * np.clip(centre - half, 0, 1), value)
-    top = np.maximum(low + (high - low) * np.clip(centre + half, 0, 1), value)
-    return Band(value, bottom, top)
+    return Band(value, np.minimum(bottom, value), np.maximum(top, value))
 
 
 def open_band(value: _Array) -> Band:

@@ -220,6 +220,7 @@ def test_many_rollouts_are_as_exact_as_few() -> None:
         ({"confidence": 95}, "`confidence`"),
         ({"draws": 0}, "`draws`"),
         ({"draws": 1.5}, "`draws`"),
+        ({"seed": -1}, "`seed`"),
         ({"clusters": ["a"]}, "`clusters`"),
     ],
 )
