@@ -19,7 +19,7 @@ from agentenvs.errors import BadArgument, RunDamaged
 from agentenvs.harness.report.study import StudyReport, study_report
 from agentenvs.harness.report.study_cells import study_budgets
 from agentenvs.harness.report.study_stats import dependence, lines, relations, signs
-from agentenvs.harness.report.study_words import warnings
+from agentenvs.harness.report.study_words import caveats, findings, headline, warnings
 from agentenvs.harness.tax import crossover, sharpening_tax_interval, spearman
 from agentenvs.harness.tax.reference import published
 
@@ -162,6 +162,27 @@ def test_tasks_may_hang_together(tmp_path: Path) -> None:
     assert len(asked) == 6
     assert asked[0][1][0] == "t0"
     assert "24 tasks as 10 groups" in " ".join(_shown(found).split())
+
+
+def test_unequal_groups_are_tested_as_their_intervals_are_made(tmp_path: Path) -> None:
+    def most_in_one(settings: Mapping[str, Any], ids: Sequence[str]) -> list[str]:
+        return ["big" if at < 16 else name for at, name in enumerate(ids)]
+
+    path = _made(tmp_path)
+    found = study_report(path, clusters=most_in_one)
+    assert {cell.clusters for cell in found.cells} == {9}
+    assert all(1 < cell.worth < 1.1 for cell in found.cells)
+    for one in signs(found.cells, found.ks, dependent=False, rate=0.5):
+        taxes = [cell.tax(one.K).tax_S for cell in found.cells]
+        assert one.found_above <= one.sure_above == sum(tax.low > 0 for tax in taxes)
+    alone = study_report(path, clusters=lambda settings, ids: ["one"] * len(ids))
+    assert all(one.found_above == one.found_below == 0 for one in alone.signs)
+
+
+def test_the_headline_says_what_it_counts(found: StudyReport) -> None:
+    assert headline(found).endswith("counting those whose 95 % interval leaves out 0.")
+    assert "surely" not in " ".join((headline(found), *findings(found)))
+    assert any("5 of 100 comparisons leave out 0 by chance" in one for one in caveats(found))
 
 
 def test_signs_are_counted_with_and_without_intervals(found: StudyReport) -> None:
