@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.harness.report.advice import pilot_of, routes_of
+from agentenvs.harness.report.as_data import as_data
 from agentenvs.harness.report.changes import Changes, task_changes
 from agentenvs.harness.report.parsing import Reading, reading
 from agentenvs.harness.report.settings import Setting, side_by_side
@@ -29,7 +30,7 @@ from agentenvs.harness.tax.rollout_noise import rollout_interval
 from agentenvs.harness.tax.routing import Routing
 from agentenvs.harness.tax.sensitivity import Audit, lone_success_audit
 from agentenvs.harness.tax.shares import quantile, share_interval
-from agentenvs.harness.tax.sides import match, side
+from agentenvs.harness.tax.sides import compared_codes, compared_ids, match, side
 from agentenvs.harness.tax.theory import TheoremCheck, sharpening_theorem
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class Findings:
         """Return everything but the transcripts as plain data; NaN stays NaN."""
         left_out = ("comparison", "arms", "talks", "task_ids")
         rest = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out}
-        return {**self.comparison.to_dict(), **{key: _plain(value) for key, value in rest.items()}}
+        return {**self.comparison.to_dict(), **{key: as_data(value) for key, value in rest.items()}}
 
 
 def find(
@@ -165,8 +166,10 @@ def find(
     comparison = compare(base, post, ks, confidence, common, clusters, unsolvable)
     sides = side(base), side(post)
     arms = match(sides, comparison.labels, common)
-    task_ids = _names(sides[0].arm, sides[1].arm, len(arms.base.c), common)
-    groups = _groups(clusters, sides[0].arm)
+    ids = compared_ids(sides)
+    task_ids = tuple(ids or (f"task {at}" for at in range(1, len(arms.base.c) + 1)))
+    codes = compared_codes(clusters, sides, len(arms.base.c))
+    groups = None if codes is None else codes.tolist()
     first, second = (Counts(task_ids, *arm) for arm in arms)
     n = arms.smallest_n
     budgets = [row.K for row in comparison.rows]
@@ -203,21 +206,6 @@ def find(
         one_model=_weights(sides[0].settings) == _weights(sides[1].settings) is not None,
         common=common,
     )
-
-
-def _names(base: Any, post: Any, tasks: int, common: bool) -> tuple[str, ...]:
-    """Return the names of the matched tasks; numbers where the arms have none."""
-    if not hasattr(base, "task_ids"):
-        return tuple(f"task {at}" for at in range(1, tasks + 1))
-    both = set(post.task_ids) if common else set(base.task_ids)
-    return tuple(name for name in base.task_ids if name in both)
-
-
-def _groups(clusters: Clusters | None, base: Any) -> Clusters | None:
-    """Return clusters by task id where there are ids; `compare` has checked them."""
-    if clusters is None or isinstance(clusters, Mapping) or not hasattr(base, "task_ids"):
-        return clusters
-    return dict(zip(base.task_ids, clusters, strict=True))
 
 
 def _tax_budget(budgets: Sequence[int], n: int) -> int | None:
@@ -257,20 +245,3 @@ def _weights(settings: Mapping[str, Any]) -> str | None:
 def _reading(source: Any) -> Reading | None:
     totals = getattr(source, "parse_totals", None)
     return reading(totals()) if callable(totals) else None
-
-
-def _plain(value: Any) -> Any:
-    """Return dataclasses, named tuples and arrays as dictionaries, lists and numbers."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {name: _plain(getattr(value, name)) for name in value._fields}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, Collection) and not isinstance(value, str | bytes):
-        return [_plain(one) for one in value]
-    return value

@@ -4,10 +4,31 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from importlib import resources
+from string import Template
+from typing import TYPE_CHECKING, NamedTuple
 
-__all__ = ["Cell", "Cut", "cut", "folded", "paragraph", "plain", "section", "table", "text"]
+if TYPE_CHECKING:
+    from agentenvs.harness.report.paint import Picture
+
+__all__ = [
+    "PAPER",
+    "Cell",
+    "Cut",
+    "bullets",
+    "cut",
+    "document",
+    "figure",
+    "folded",
+    "paragraph",
+    "plain",
+    "section",
+    "shortened",
+    "table",
+    "terms",
+    "text",
+]
 
 # What no HTML file may hold, what turns the reading order around, and lone surrogates.
 _ODD = re.compile(
@@ -15,6 +36,9 @@ _ODD = re.compile(
     "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff\U0001fffe\U0001ffff]"
 )
 _NEWLINE = re.compile("\r\n?")
+#: where the tax was described
+PAPER = "<a href='https://arxiv.org/abs/2610.01509' rel='noreferrer'>arXiv 2610.01509</a>"
+
 # What stands at the head of a row and needs no room of its own on a narrow screen.
 _SHORT = 18
 _HINT = "<p class='hint' aria-hidden='true'>Scroll sideways for the rest \u2192</p>"
@@ -75,6 +99,49 @@ def cut(value: str, most: int) -> Cut:
     tail = most // 2
     head = most - tail
     return Cut(value[:head], value[len(value) - tail :] if tail else "", len(value) - most)
+
+
+def shortened(value: str, most: int) -> str:
+    """Return a text on which all can be seen, with an ellipsis for its middle where it is long."""
+    short = cut(plain(value), most)
+    return f"{short.head}\u2026{short.tail}" if short.left_out else short.head
+
+
+def document(title: str, style: str, lead: str, body: Iterable[str]) -> str:
+    """Return a page that asks nothing of the network and runs nothing.
+
+    Args:
+        title: its heading, as text.
+        style: further rules of its style sheet.
+        lead: the sentence below the heading, as text.
+        body: HTML; empty parts are left out.
+    """
+    template = resources.files("agentenvs.assets").joinpath("report", "page.html")
+    return Template(template.read_text("utf-8")).substitute(
+        title=text(title),
+        theme=style,
+        lead=text(lead),
+        body="\n".join(part for part in body if part),
+    )
+
+
+def figure(picture: Picture) -> str:
+    """Return a picture with its heading and how to read it."""
+    return (
+        f"<figure id='figure-{text(picture.name)}'><h3>{text(picture.title)}</h3>{picture.svg}"
+        f"<figcaption>{text(picture.caption)}</figcaption></figure>"
+    )
+
+
+def bullets(lines: Sequence[str]) -> str:
+    """Return a list of sentences, "" where there are none."""
+    return f"<ul>{''.join(f'<li>{text(line)}</li>' for line in lines)}</ul>" if lines else ""
+
+
+def terms(told: Iterable[tuple[str, str]]) -> str:
+    """Return words with what they mean."""
+    pairs = (f"<div><dt>{text(one)}</dt><dd>{text(means)}</dd></div>" for one, means in told)
+    return f"<dl class='terms'>{''.join(pairs)}</dl>"
 
 
 def paragraph(words: str, kind: str = "") -> str:

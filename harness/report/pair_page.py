@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from importlib import resources
-from string import Template
 
 from agentenvs.harness.report.facts import facts
 from agentenvs.harness.report.formats import count
 from agentenvs.harness.report.gather import Findings
-from agentenvs.harness.report.markup import cut, paragraph, plain, section, text
+from agentenvs.harness.report.markup import (
+    bullets,
+    document,
+    figure,
+    paragraph,
+    section,
+    shortened,
+    text,
+)
 from agentenvs.harness.report.paint import Picture
 from agentenvs.harness.report.paint_theme import theme
 from agentenvs.harness.report.sections import (
@@ -41,6 +47,7 @@ __all__ = ["LIMIT", "page"]
 LIMIT = 3_000_000
 # Bytes for each transcript; the first that keeps the page within its limit is taken.
 _ROOM = (30_000, 10_000, 3_000, 0)
+_LONGEST = 120
 _HEADING = re.compile("<section id='([a-z]+)'[^>]*><h2>([^<]*)</h2>")
 
 
@@ -55,33 +62,25 @@ def page(findings: Findings, pictures: Sequence[Picture], title: str) -> str:
         pictures: its figures.
         title: of the page.
     """
-    template = (
-        resources.files("agentenvs.assets").joinpath("report", "page.html").read_text("utf-8")
-    )
-    figures = {picture.name: _figure(picture) for picture in pictures}
+    figures = {picture.name: figure(picture) for picture in pictures}
     made = ""
     for room in _ROOM:
-        made = Template(template).substitute(
-            title=text(title),
-            theme=theme(),
-            lead=text(_lead(findings)),
-            body="\n".join(_body(findings, figures, room)),
-        )
+        made = document(title, theme(), _lead(findings), _body(findings, figures, room))
         if len(made.encode()) < LIMIT:
             break
     return made
 
 
 def _body(found: Findings, figures: dict[str, str], room: int) -> list[str]:
-    def figure(name: str) -> str:
+    def drawn(name: str) -> str:
         return figures.get(name, "")
 
     parts = [
         _warnings(found),
-        tax_section(found, figure("tax_over_k")),
-        origin_section(found, figure("tax_contributions")),
-        bins_section(found, figure("histograms"), figure("flow")),
-        consistency_section(found, figure("consistency")),
+        tax_section(found, drawn("tax_over_k")),
+        origin_section(found, drawn("tax_contributions")),
+        bins_section(found, drawn("histograms"), drawn("flow")),
+        consistency_section(found, drawn("consistency")),
         tasks_section(found, room),
         parse_section(found),
         audit_section(found),
@@ -95,7 +94,7 @@ def _body(found: Findings, figures: dict[str, str], room: int) -> list[str]:
     ]
     links = [_HEADING.match(part) for part in parts]
     nav = " ".join(f"<a href='#{found[1]}'>{found[2]}</a>" for found in links if found)
-    return [_top(found, figure("curves")), f"<nav>On this page: {nav}</nav>", *parts]
+    return [_top(found, drawn("curves")), f"<nav>On this page: {nav}</nav>", *parts]
 
 
 def _lead(found: Findings) -> str:
@@ -113,15 +112,10 @@ def _lead(found: Findings) -> str:
     for name, label, policy, (low, high) in who:
         many = "" if alike else f", {low:,}{f' to {high:,}' if high > low else ''} tries a task"
         called = name if told.scripted else f"{name} ({label})"
-        arms.append(f"{called}: {_short(policy or 'unnamed')}{many}")
+        arms.append(f"{called}: {shortened(policy or 'unnamed', _LONGEST)}{many}")
     taken = "Taken for " if trained(found) else ""
     told_who = f"{taken}{arms[0]}; {'for ' if taken else ''}{arms[1]}"
     return f"{intro} {upper(told_who)}."
-
-
-def _short(value: str) -> str:
-    short = cut(plain(value), 120)
-    return f"{short.head}\u2026{short.tail}" if short.left_out else short.head
 
 
 def _top(found: Findings, curves: str) -> str:
@@ -144,10 +138,7 @@ def _top(found: Findings, curves: str) -> str:
 
 def _warnings(found: Findings) -> str:
     warned = [*_one_model(found), *found.comparison.warnings, *_few(found)]
-    items = "".join(f"<li>{text(line)}</li>" for line in warned)
-    return section(
-        "Before believing this", [f"<ul>{items}</ul>"] if items else [], "warnings", "warnings"
-    )
+    return section("Before believing this", [bullets(warned)], "warnings", "warnings")
 
 
 def _one_model(found: Findings) -> list[str]:
@@ -164,10 +155,3 @@ def _few(found: Findings) -> list[str]:
     if found.K is None or found.n >= 2 * found.K:
         return []
     return [f"K = {found.K} is told from {found.n} rollouts a task; twice as many as K are wanted."]
-
-
-def _figure(picture: Picture) -> str:
-    return (
-        f"<figure id='figure-{text(picture.name)}'><h3>{text(picture.title)}</h3>{picture.svg}"
-        f"<figcaption>{text(picture.caption)}</figcaption></figure>"
-    )

@@ -5,22 +5,19 @@ from __future__ import annotations
 from agentenvs.harness.report.formats import count
 from agentenvs.harness.report.gather import Findings
 from agentenvs.harness.report.markup import (
+    PAPER,
     Cell,
-    cut,
     folded,
     paragraph,
-    plain,
     section,
+    shortened,
     table,
-    text,
+    terms,
 )
 from agentenvs.harness.report.settings import Setting
 from agentenvs.harness.report.voice import names
 
-__all__ = ["PAPER", "glossary_section", "method_section", "settings_section"]
-
-#: the paper's name and address
-PAPER = ("arXiv 2610.01509", "https://arxiv.org/abs/2610.01509")
+__all__ = ["glossary_section", "method_section", "settings_section"]
 
 _LONGEST = 300
 _MOST = 200
@@ -41,7 +38,7 @@ def settings_section(found: Findings) -> str:
             kind = "differs words" if one.kind == "differs" else "words"
             lines.append(
                 [
-                    _short(one.name),
+                    shortened(one.name, _LONGEST),
                     Cell(_value(one.base), "", kind),
                     Cell(_value(one.post), "", kind),
                     Cell(told[one.kind], "", "differs" if one.kind == "differs" else "quiet"),
@@ -84,12 +81,7 @@ def _verb(settings: list[Setting], verb: str) -> str:
 
 
 def _value(value: str | None) -> str:
-    return "\u2013" if value is None else _short(value)
-
-
-def _short(value: str) -> str:
-    short = cut(plain(value), _LONGEST)
-    return f"{short.head}\u2026{short.tail}" if short.left_out else short.head
+    return "\u2013" if value is None else shortened(value, _LONGEST)
 
 
 def method_section(found: Findings) -> str:
@@ -154,7 +146,7 @@ _METHODS = (
 def glossary_section(found: Findings) -> str:
     """Return what the page's words mean, and where to read more."""
     first, second = names(found)
-    terms = (
+    told = (
         (
             "Task, try",
             "A task is solved or not at each try. A try (rollout) is one conversation, "
@@ -198,15 +190,10 @@ def glossary_section(found: Findings) -> str:
             "differences that includes 0 leaves open who is better.",
         ),
     )
-    listed = "".join(
-        f"<div><dt>{text(term)}</dt><dd>{text(told)}</dd></div>" for term, told in terms
-    )
-    name, address = PAPER
     link = (
-        "<p class='note'>The Sharpening Tax was described in "
-        f"<a href='{address}' rel='noreferrer'>{name}</a>. All numbers here come from the "
-        "unbiased estimates of pass@k of "
+        f"<p class='note'>The Sharpening Tax was described in {PAPER}. All numbers here "
+        "come from the unbiased estimates of pass@k of "
         "<a href='https://arxiv.org/abs/2107.03374' rel='noreferrer'>arXiv 2107.03374</a> and "
         "what follows from them.</p>"
     )
-    return section("What the words mean", [f"<dl class='terms'>{listed}</dl>", link], "words")
+    return section("What the words mean", [terms(told), link], "words")

@@ -14,6 +14,7 @@ from agentenvs.harness.report.markup import (
     paragraph,
     plain,
     section,
+    shortened,
     table,
     text,
 )
@@ -95,7 +96,7 @@ def _changed(found: Findings, rows: Sequence[Change], caption: str) -> str:
     first, second = names(found)
     lines = [
         [
-            Cell(_name(one.task_id), "", "id"),
+            Cell(shortened(one.task_id, _LONGEST_ID), "", "id"),
             f"{one.c_base}/{one.n_base}",
             f"{one.c_post}/{one.n_post}",
             Cell(f"{signed(100 * one.change, 0)}\u00a0points", "", "strong"),
@@ -117,11 +118,6 @@ def _chance(p_value: float) -> str:
     return number(p_value, 4 if p_value < 0.01 else 3)
 
 
-def _name(task_id: str) -> str:
-    short = cut(plain(task_id), _LONGEST_ID)
-    return f"{short.head}\u2026{short.tail}" if short.left_out else short.head
-
-
 def _talks(found: Findings, one: Change, room: int) -> str:
     better, worse = (1, 0) if one.change > 0 else (0, 1)
     parts = []
@@ -131,7 +127,8 @@ def _talks(found: Findings, one: Change, room: int) -> str:
             parts.append(_talk(names(found)[arm], talk, room))
     if not parts:
         return ""
-    title = f"{_name(one.task_id)}: {one.c_base}/{one.n_base} \u2192 {one.c_post}/{one.n_post}"
+    name = shortened(one.task_id, _LONGEST_ID)
+    title = f"{name}: {one.c_base}/{one.n_base} \u2192 {one.c_post}/{one.n_post}"
     return folded(title, f"<div class='pair'>{''.join(parts)}</div>", "talks")
 
 

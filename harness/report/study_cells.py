@@ -17,7 +17,14 @@ from agentenvs.harness.tax.crossing_set import CrossoverSet, crossover_set
 from agentenvs.harness.tax.intervals import TaxInterval, sharpening_tax_interval
 from agentenvs.harness.tax.routing import Routing, route
 from agentenvs.harness.tax.shares import Estimate
-from agentenvs.harness.tax.sides import Side, match, setting_warnings, side, side_warnings
+from agentenvs.harness.tax.sides import (
+    Side,
+    compared_ids,
+    match,
+    setting_warnings,
+    side,
+    side_warnings,
+)
 
 __all__ = ["CONSISTENCY_K", "Cell", "Clusterer", "Loaded", "load_cells", "study_budgets"]
 
@@ -261,10 +268,8 @@ def _named(measure: Callable[..., Cell], plan: _Plan, *rest: Any) -> Cell:
 
 
 def _compared(plan: _Plan) -> list[str]:
-    """Return the ids of the tasks of a cell, in the order of its counts."""
-    first, second = (one.arm.task_ids for one in plan.sides)  # type: ignore[union-attr]
-    both = set(first) & set(second)
-    return [task for task in first if task in both]
+    """Return the ids of the tasks of a cell; runs always have some."""
+    return compared_ids(plan.sides) or []
 
 
 def _clusters(plan: _Plan, clusters: Clusterer | None) -> Sequence[Hashable] | None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentenvs.harness.report.as_data import as_data
 from agentenvs.harness.report.study_cells import CONSISTENCY_K, Cell
 from agentenvs.harness.report.study_stats import Line
 from agentenvs.harness.report.study_words import warnings
 from agentenvs.harness.tax.crossing_set import CrossoverSet
 from agentenvs.harness.tax.intervals import TaxInterval
-from agentenvs.harness.tax.options import KINDS, Option
-from agentenvs.harness.tax.prediction import SplitHalf
+from agentenvs.harness.tax.options import KINDS
 from agentenvs.harness.tax.routing import Routing
-from agentenvs.harness.tax.shares import Estimate
 
 if TYPE_CHECKING:
     from agentenvs.harness.report.study import StudyReport
@@ -45,21 +44,19 @@ def plain(found: StudyReport) -> dict[str, Any]:
             "shared_tasks": found.dependence.tasks,
             "cells": found.dependence.cells,
         },
-        "signs": [
-            {name: getattr(one, name) for name in type(one).__slots__} for one in found.signs
-        ],
+        "signs": as_data(found.signs),
         "relations": [
             {
                 "against": one.against,
                 "K": one.K,
                 "arm": one.arm,
                 "benchmark": one.benchmark,
-                **one.found._asdict(),
+                **as_data(one.found),
             }
             for one in found.relations
         ],
         "lines": [_line(line, found.ks) for line in found.lines],
-        "prediction": None if found.prediction is None else _prediction(found.prediction),
+        "prediction": as_data(found.prediction),
         "unpredicted": found.unpredicted,
         "published": _published(found.published),
         "warnings": [
@@ -82,13 +79,13 @@ def _cell(cell: Cell) -> dict[str, Any]:
         },
         "scripted": cell.scripted,
         "pass_at_1": {
-            name: _estimate(one) for name, one in zip((first, second), cell.pass_1, strict=True)
+            name: as_data(one) for name, one in zip((first, second), cell.pass_1, strict=True)
         },
-        "pass_at_1_gain": _estimate(cell.gain),
+        "pass_at_1_gain": as_data(cell.gain),
         "consistency": (
             None
             if cell.consistency is None
-            else {"k": CONSISTENCY_K, "gain": _estimate(cell.consistency)}
+            else {"k": CONSISTENCY_K, "gain": as_data(cell.consistency)}
         ),
         "rows": [_row(one, first, second) for one in cell.taxes],
         "crossover": _crossing(cell.crossing),
@@ -100,12 +97,12 @@ def _cell(cell: Cell) -> dict[str, Any]:
 def _row(one: TaxInterval, first: str, second: str) -> dict[str, Any]:
     return {
         "K": one.K,
-        "pass_at_K": {first: _estimate(one.pass_base), second: _estimate(one.pass_post)},
-        "pass_at_K_gap": _estimate(one.pass_gap),
-        "A": {first: _estimate(one.A_base), second: _estimate(one.A_post)},
-        "S": {first: _estimate(one.S_base), second: _estimate(one.S_post)},
-        "tax_A": _estimate(one.tax_A),
-        "tax_S": _estimate(one.tax_S),
+        "pass_at_K": {first: as_data(one.pass_base), second: as_data(one.pass_post)},
+        "pass_at_K_gap": as_data(one.pass_gap),
+        "A": {first: as_data(one.A_base), second: as_data(one.A_post)},
+        "S": {first: as_data(one.S_base), second: as_data(one.S_post)},
+        "tax_A": as_data(one.tax_A),
+        "tax_S": as_data(one.tax_S),
         "method": one.method,
         "covers": list(one.covers),
     }
@@ -127,18 +124,13 @@ def _crossing(found: CrossoverSet) -> dict[str, Any]:
 
 
 def _choice(found: Routing) -> dict[str, Any]:
-    def option(one: Option | None) -> dict[str, Any] | None:
-        if one is None:
-            return None
-        return {**one._asdict(), "coverage": _estimate(one.coverage), "cost": _estimate(one.cost)}
-
     return {
         "price": list(found.price),
         "target": found.target,
         "budget": found.budget,
-        "best": option(found.best),
-        "runner_up": option(found.runner_up),
-        "saving": _estimate(found.saving),
+        "best": as_data(found.best),
+        "runner_up": as_data(found.runner_up),
+        "saving": as_data(found.saving),
         "shares": dict(zip(KINDS, found.shares, strict=True)),
         "share_none": found.share_none,
         "decided": found.decided,
@@ -154,22 +146,7 @@ def _line(line: Line, ks: tuple[int, ...]) -> dict[str, Any]:
         "arm": line.arm,
         "pairs": list(line.pairs),
         "sizes": list(line.sizes),
-        "tax_S": {
-            str(k): [_estimate(tax) for tax in taxes]
-            for k, taxes in zip(ks, line.taxes, strict=True)
-        },
-    }
-
-
-def _prediction(found: SplitHalf) -> dict[str, Any]:
-    return {
-        **found._asdict(),
-        "rho": found.rho._asdict(),
-        "over_cells": found.over_cells._asdict(),
-        "early": found.early.tolist(),
-        "late": found.late.tolist(),
-        "rhos": found.rhos.tolist(),
-        "tasks": list(found.tasks),
+        "tax_S": {str(k): as_data(taxes) for k, taxes in zip(ks, line.taxes, strict=True)},
     }
 
 
@@ -191,7 +168,3 @@ def _published(found: Beside) -> dict[str, Any]:
             for one in found.cells
         ],
     }
-
-
-def _estimate(one: Estimate) -> dict[str, float]:
-    return one._asdict()

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import resources
-from string import Template
 from typing import TYPE_CHECKING
 
 from agentenvs.harness.report import study_words as words
-from agentenvs.harness.report.markup import folded, paragraph, section, text
+from agentenvs.harness.report.markup import (
+    PAPER,
+    bullets,
+    document,
+    figure,
+    folded,
+    paragraph,
+    section,
+    terms,
+    text,
+)
 from agentenvs.harness.report.markup import table as grid
 from agentenvs.harness.report.paint import Picture
 from agentenvs.harness.report.paint_theme import theme
@@ -47,20 +55,13 @@ def page(found: StudyReport, pictures: Sequence[Picture]) -> str:
         found: the study.
         pictures: its figures.
     """
-    template = (
-        resources.files("agentenvs.assets").joinpath("report", "page.html").read_text("utf-8")
-    )
-    return Template(template).substitute(
-        title=text(found.study.title),
-        theme=theme() + _STYLE,
-        lead=text(words.lead(found)),
-        body="\n".join(part for part in _body(found, pictures) if part),
-    )
+    style = theme() + _STYLE
+    return document(found.study.title, style, words.lead(found), _body(found, pictures))
 
 
 def _body(found: StudyReport, pictures: Sequence[Picture]) -> list[str]:
     def figures(start: str) -> str:
-        drawn = [_figure(one) for one in pictures if one.name.startswith(start)]
+        drawn = [figure(one) for one in pictures if one.name.startswith(start)]
         return f"<div class='pair'>{''.join(drawn)}</div>" if len(drawn) > 1 else "".join(drawn)
 
     signs = sign_table(found.signs, words.shared(found))
@@ -79,7 +80,7 @@ def _body(found: StudyReport, pictures: Sequence[Picture]) -> list[str]:
         ),
         section(
             "Whether a few rollouts foretell the tax",
-            [f"<div class='pair'>{_list(words.predictor(found))}{figures('prediction')}</div>"],
+            [f"<div class='pair'>{bullets(words.predictor(found))}{figures('prediction')}</div>"],
             "prediction",
         ),
         section(beside.title, [_table(beside)], beside.name) if beside else "",
@@ -88,7 +89,7 @@ def _body(found: StudyReport, pictures: Sequence[Picture]) -> list[str]:
             for one in (gain_table(found.cells, found.ks), tax_table(found.cells, found.ks))
         ),
         section(choices.title, [_table(choices)], choices.name) if choices else "",
-        section("Before believing it", [_list(words.caveats(found))], "caveats"),
+        section("Before believing it", [bullets(words.caveats(found))], "caveats"),
         _glossary(),
     ]
 
@@ -97,7 +98,7 @@ def _top(found: StudyReport, figures: str) -> str:
     scripted = paragraph(SCRIPTED_MARK, "scripted") if found.scripted else ""
     return (
         f"<section class='top' id='answer'>{scripted}<h2>{text(words.headline(found))}</h2>"
-        f"{paragraph(words.MEANING, 'ranges')}{_list(words.findings(found))}{figures}</section>"
+        f"{paragraph(words.MEANING, 'ranges')}{bullets(words.findings(found))}{figures}</section>"
     )
 
 
@@ -115,7 +116,7 @@ def _warnings(found: StudyReport) -> str:
 
 
 def _glossary() -> str:
-    terms = (
+    told = (
         (
             "Comparison (cell)",
             "One pair of models on one benchmark: a base, and what one way of training made of "
@@ -153,14 +154,8 @@ def _glossary() -> str:
             "\u22121 the reverse.",
         ),
     )
-    listed = "".join(
-        f"<div><dt>{text(term)}</dt><dd>{text(told)}</dd></div>" for term, told in terms
-    )
-    link = (
-        "<p class='note'>The Sharpening Tax was described in "
-        "<a href='https://arxiv.org/abs/2610.01509' rel='noreferrer'>arXiv 2610.01509</a>.</p>"
-    )
-    return section("What the words mean", [f"<dl class='terms'>{listed}</dl>", link], "words")
+    link = f"<p class='note'>The Sharpening Tax was described in {PAPER}.</p>"
+    return section("What the words mean", [terms(told), link], "words")
 
 
 def _table(one: Table) -> str:
@@ -176,14 +171,3 @@ def _table(one: Table) -> str:
         rest = folded(f"The same for each of {len(parts) - 1}", "".join(parts[1:]))
         shown = parts[0] + rest
     return shown + paragraph(one.note, "note")
-
-
-def _list(lines: Sequence[str]) -> str:
-    return f"<ul>{''.join(f'<li>{text(line)}</li>' for line in lines)}</ul>" if lines else ""
-
-
-def _figure(picture: Picture) -> str:
-    return (
-        f"<figure id='figure-{text(picture.name)}'><h3>{text(picture.title)}</h3>{picture.svg}"
-        f"<figcaption>{text(picture.caption)}</figcaption></figure>"
-    )

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import Arm, Paired, Tasks, paired
+from agentenvs.harness.tax.clusters import Clusters, cluster_codes
 from agentenvs.harness.tax.counts import Counts
 
 __all__ = [
     "Side",
+    "compared_codes",
     "compared_ids",
     "compared_settings",
     "match",
@@ -143,6 +148,30 @@ def compared_ids(sides: tuple[Side, Side]) -> list[str] | None:
         return None
     both = set(second)
     return [task for task in first if task in both]
+
+
+def compared_codes(
+    clusters: Clusters | None, sides: tuple[Side, Side], size: int
+) -> NDArray[np.intp] | None:
+    """Return the cluster of each compared task, in the order of `compared_ids`.
+
+    Args:
+        clusters: a label for each task of the first arm, compared or not, or by task id.
+        sides: the arms.
+        size: how many tasks are compared.
+
+    Raises:
+        BadArgument: as `cluster_codes`.
+    """
+    arm, ids = sides[0].arm, compared_ids(sides)
+    if clusters is None or ids is None:
+        return cluster_codes(clusters, arm, size)
+    if not isinstance(clusters, Mapping):
+        every: Sequence[str] = getattr(arm, "task_ids", ids)
+        known = cluster_codes(clusters, arm, len(every))
+        clusters = None if known is None else dict(zip(every, known.tolist(), strict=True))
+    nothing = np.zeros(size, dtype=np.int64)
+    return cluster_codes(clusters, Counts(ids, nothing, nothing), size)
 
 
 def _shared(first: Any, second: Any, labels: tuple[str, str]) -> tuple[Counts, Counts]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import Arm, Paired, Tasks
-from agentenvs.harness.tax.clusters import Clusters, cluster_codes
+from agentenvs.harness.tax.clusters import Clusters
 from agentenvs.harness.tax.comparison import Comparison, Row
-from agentenvs.harness.tax.counts import Counts
 from agentenvs.harness.tax.crossing import crossover_interval
 from agentenvs.harness.tax.intervals import TaxInterval, sharpening_tax_interval
 from agentenvs.harness.tax.measures import crossover, s_max
 from agentenvs.harness.tax.shares import partition_interval
 from agentenvs.harness.tax.sides import (
     Side,
+    compared_codes,
     compared_ids,
     match,
     setting_warnings,
@@ -86,7 +86,7 @@ def compare(
     budgets = tuple(default_budgets(smallest) if ks is None else ks)
     if not budgets:
         raise BadArgument("Expected `ks` to name at least one budget, got none.")
-    codes = _codes(clusters, sides[0].arm, ids, len(arms.base.c))
+    codes = compared_codes(clusters, sides, len(arms.base.c))
     hopeless = _tagged(unsolvable, ids, len(arms.base.c))
     whole = _measured(sides, labels, arms, codes, budgets, smallest, confidence)
     whole = replace(
@@ -153,20 +153,6 @@ def _measured(
         ),
         warnings=(),
     )
-
-
-def _codes(
-    clusters: Clusters | None, arm: Arm, ids: list[str] | None, size: int
-) -> NDArray[np.intp] | None:
-    """Return the cluster of each compared task; a list of labels goes with all tasks of `arm`."""
-    if clusters is None or ids is None:
-        return cluster_codes(clusters, arm, size)
-    if not isinstance(clusters, Mapping):
-        every: Sequence[str] = getattr(arm, "task_ids", ids)
-        known = cluster_codes(clusters, arm, len(every))
-        clusters = None if known is None else dict(zip(every, known.tolist(), strict=True))
-    nothing = np.zeros(size, dtype=np.int64)
-    return cluster_codes(clusters, Counts(ids, nothing, nothing), size)
 
 
 def _tagged(unsolvable: Collection[str], ids: list[str] | None, size: int) -> NDArray[np.bool_]:

@@ -1,0 +1,31 @@
+"""What was found as plain data, which JSON can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["as_data"]
+
+
+def as_data(value: Any) -> Any:
+    """Return dataclasses, named tuples and arrays as dictionaries, lists and numbers.
+
+    Keys become text; NaN stays NaN.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: as_data(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {name: as_data(getattr(value, name)) for name in value._fields}
+    if isinstance(value, Mapping):
+        return {str(key): as_data(one) for key, one in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Collection) and not isinstance(value, str | bytes):
+        return [as_data(one) for one in value]
+    return value
