@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -62,21 +61,12 @@ def darkened(text: str) -> str:
 
 def blank(size: tuple[float, float]) -> AbstractContextManager[Any]:
     """Give a figure without background; nothing of Matplotlib's own settings stays changed."""
-    return drawing.blank(
-        size,
-        svg_hashsalt="agentenvs",
-        svg_fonttype="path",
-        axes_facecolor="none",
-        figure_facecolor="none",
-        savefig_facecolor="none",
-    )
+    return drawing.vector(size)
 
 
 def svg(figure: Any) -> str:
     """Return a figure as SVG, which is the same whenever it is drawn."""
-    out = io.StringIO()
-    figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    text = out.getvalue()
+    text = drawing.svg(figure)
     return text[text.index("<svg") :]
 
 

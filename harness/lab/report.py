@@ -14,6 +14,7 @@ from agentenvs.harness.lab.summary import summarise
 from agentenvs.harness.lab.tables import ARMS, PAIRS, Table, tables
 from agentenvs.harness.lab.words import FIRST, LAST, Section, words
 from agentenvs.harness.outcomes_file import write_whole
+from agentenvs.harness.wide_tables import side_by_side
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,7 +62,7 @@ def render(found: Report, console: Console) -> None:
             continue
         console.print(one.title, style="bold", markup=False, highlight=False)
         sizes = _sizes(one)
-        for part in _parts(sizes, console.width):
+        for part in side_by_side(sizes, console.width, _GAP):
             grid = Grid(box=SIMPLE, show_edge=False, pad_edge=False)
             for at in part:
                 grid.add_column(
@@ -83,17 +84,6 @@ def _sizes(table: Table) -> list[int]:
         max(len(part) for part in (*(row[at] for row in table.rows), *name.split()))
         for at, name in enumerate(table.columns)
     ]
-
-
-def _parts(sizes: list[int], width: int) -> list[list[int]]:
-    """Return which columns stand side by side, the first in every part."""
-    parts: list[list[int]] = [[0]]
-    for at in range(1, len(sizes)):
-        taken = sum(sizes[column] + _GAP for column in parts[-1])
-        if len(parts[-1]) > 1 and taken + sizes[at] > width:
-            parts.append([0])
-        parts[-1].append(at)
-    return parts
 
 
 def _list(console: Console, title: str, lines: Sequence[str]) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-__all__ = ["COLOURS", "GRID", "INK", "SOFT", "blank"]
+__all__ = ["COLOURS", "GRID", "INK", "SOFT", "blank", "svg", "vector"]
 
 # Okabe and Ito's colours, told apart by most colour-blind people.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b")
@@ -54,3 +55,23 @@ def blank(size: tuple[float, float], **settings: object) -> Iterator[Any]:
     further = {name.replace("_", "."): value for name, value in settings.items()}
     with matplotlib.rc_context(style | further):
         yield Figure(figsize=size, layout="constrained")
+
+
+def vector(size: tuple[float, float], **settings: object) -> AbstractContextManager[Any]:
+    """Give `blank` without background, for an SVG that is the same whenever it is drawn."""
+    return blank(
+        size,
+        svg_hashsalt="agentenvs",
+        svg_fonttype="path",
+        axes_facecolor="none",
+        figure_facecolor="none",
+        savefig_facecolor="none",
+        **settings,
+    )
+
+
+def svg(figure: Any) -> str:
+    """Return a figure as SVG, without when and by what it was drawn."""
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    return out.getvalue()

@@ -6,7 +6,6 @@ import math
 
 from agentenvs.harness.report.formats import number, percent, signed, span
 from agentenvs.harness.report.markup import Cell
-from agentenvs.harness.report.words import moved
 from agentenvs.harness.tax import Estimate
 
 __all__ = ["estimate_cell", "points_cell", "share_cell"]
@@ -27,8 +26,9 @@ def estimate_cell(estimate: Estimate, digits: int, *, sign: bool = False) -> Cel
     if math.isnan(estimate.value):
         return Cell("undefined", "", "quiet")
     shown = signed(estimate.value, digits) if sign else number(estimate.value, digits)
-    clear = sign and moved(estimate) != "open"
-    return Cell(shown, span(estimate, digits, sign=sign), "strong" if clear else "")
+    return Cell(
+        shown, span(estimate, digits, sign=sign), "strong" if sign and estimate.sure else ""
+    )
 
 
 def points_cell(drop: Estimate) -> Cell:
@@ -36,5 +36,5 @@ def points_cell(drop: Estimate) -> Cell:
     ends = "no interval"
     if not math.isnan(drop.low):
         ends = f"{signed(100 * drop.low, 1)} to {signed(100 * drop.high, 1)}"
-    kind = "strong" if moved(drop) != "open" else ""
+    kind = "strong" if drop.sure else ""
     return Cell(f"{signed(100 * drop.value, 1)}\u00a0points", ends, kind)

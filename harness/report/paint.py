@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -73,7 +72,7 @@ def draw(
         raise BadArgument(f"Expected a name of letters, digits, '-' and '_', got {name!r}.")
     with _sheet(size) as figure:
         paint(figure)
-        svg = themed(_svg(figure), name, title)
+        svg = themed(drawing.svg(figure), name, title)
     return Picture(name, title, caption, svg, *size, paint)
 
 
@@ -107,15 +106,9 @@ def save(pictures: Sequence[Picture], folder: Path) -> list[Path]:
     return made
 
 
-@contextmanager
-def _sheet(size: tuple[float, float]) -> Iterator[Any]:
-    with drawing.blank(
+def _sheet(size: tuple[float, float]) -> AbstractContextManager[Any]:
+    return drawing.vector(
         size,
-        svg_hashsalt="agentenvs",
-        svg_fonttype="path",
-        axes_facecolor="none",
-        figure_facecolor="none",
-        savefig_facecolor="none",
         axes_labelsize=9,
         xtick_labelsize=SMALL,
         ytick_labelsize=SMALL,
@@ -123,11 +116,4 @@ def _sheet(size: tuple[float, float]) -> Iterator[Any]:
         ytick_labelcolor=SOFT,
         legend_fontsize=SMALL,
         hatch_linewidth=0.8,
-    ) as figure:
-        yield figure
-
-
-def _svg(figure: Any) -> str:
-    out = io.StringIO()
-    figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    return out.getvalue()
+    )

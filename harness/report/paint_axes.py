@@ -24,7 +24,6 @@ __all__ = [
     "share_axis",
     "shorten",
     "styles",
-    "sure",
     "tint",
     "tries_axis",
 ]
@@ -78,11 +77,6 @@ def styles(points: int) -> tuple[dict[str, Any], dict[str, Any]]:
     return base, post
 
 
-def sure(estimate: Estimate) -> bool:
-    """Return whether the interval leaves out 0."""
-    return estimate.low > 0 or estimate.high < 0
-
-
 def tint(estimate: Estimate, most: float) -> tuple[str, float]:
     """Return the colour of a cell and its opacity, on which words can still be read.
 
@@ -95,7 +89,7 @@ def tint(estimate: Estimate, most: float) -> tuple[str, float]:
     if not (math.isfinite(value) and most > 0):
         return GRID, 0.0
     strength = 0.55 * min(abs(value) / most, 1.0)
-    return COST if value > 0 else GAIN, strength if sure(estimate) else strength / 3
+    return COST if value > 0 else GAIN, strength if estimate.sure else strength / 3
 
 
 def shade(axes: Any, ks: NDArray[np.int64], band: Band, style: dict[str, Any]) -> None:

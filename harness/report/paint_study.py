@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentenvs.errors import BadArgument
 from agentenvs.harness.report.formats import count, signed
 from agentenvs.harness.report.paint import SIZE, SMALL, Picture, draw
-from agentenvs.harness.report.paint_axes import drawn, legend_below, shorten, sure, tint
+from agentenvs.harness.report.paint_axes import drawn, legend_below, shorten, tint
 from agentenvs.harness.report.paint_theme import GRID, INK, SERIES, SOFT
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def _grid_cell(axes: Any, column: int, row: int, tax: Estimate | None, most: flo
     if strength:
         axes.add_patch(Rectangle(corner, 1, 1, facecolor=colour, alpha=strength, linewidth=0))
     text = signed(tax.value, 3)
-    if sure(tax):
+    if tax.sure:
         axes.text(column, row, f"{text} *", fontweight="bold", **middle)
     else:
         axes.text(column, row, text, **middle)

@@ -200,16 +200,14 @@ def consistency_section(found: Findings, figure: str) -> str:
     first, second = names(found)
     rows: list[list[str | Cell]] = []
     for one in found.consistency:
-        gain = one.gain
-        loss = Estimate(-gain.value, gain.se, -gain.high, -gain.low)
         way = {"gain": "more reliable", "loss": "less reliable", "open": "not decided"}
         rows.append(
             [
                 f"{one.k}",
                 share_cell(one.base),
                 share_cell(one.post),
-                points_cell(gain),
-                Cell(way[moved(loss)], "", "quiet"),
+                points_cell(one.gain),
+                Cell(way[moved(one.gain.negated())], "", "quiet"),
             ]
         )
     body = [

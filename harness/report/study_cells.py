@@ -226,7 +226,7 @@ def _measured(
         worth=effective_count(cluster_codes(groups, base, len(base.c)), len(base.c)),
         rollouts=((int(base.n.min()), int(base.n.max())), (int(post.n.min()), int(post.n.max()))),
         pass_1=(once.pass_base, once.pass_post),
-        gain=_negative(once.pass_gap),
+        gain=once.pass_gap.negated(),
         taxes=tuple(sharpening_tax_interval(base, post, k, confidence, groups) for k in ks),
         crossing=crossover_set(base, post, smallest, confidence, groups),
         consistency=(
@@ -274,8 +274,3 @@ def _compared(plan: _Plan) -> list[str]:
 
 def _clusters(plan: _Plan, clusters: Clusterer | None) -> Sequence[Hashable] | None:
     return None if clusters is None else clusters(plan.sides[0].settings, _compared(plan))
-
-
-def _negative(gap: Estimate) -> Estimate:
-    # + 0.0 keeps a difference of 0 from becoming -0.
-    return Estimate(0.0 - gap.value, gap.se, 0.0 - gap.high, 0.0 - gap.low)

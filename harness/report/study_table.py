@@ -19,6 +19,7 @@ from agentenvs.harness.report.study_tables import (
     tax_table,
 )
 from agentenvs.harness.tax.render import SCRIPTED_MARK
+from agentenvs.harness.wide_tables import side_by_side
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -94,7 +95,7 @@ def _table(console: Console, table: Table) -> None:
         for at, name in enumerate(table.columns)
     ]
     sizes[0] = max(sizes[0], *(len(name) for name, _ in table.blocks))
-    parts = _parts(sizes, console.width)
+    parts = side_by_side(sizes, console.width, _GAP)
     # What belongs to a row should not stand screens below it.
     groups = [table.blocks] if len(parts) == 1 else [(block,) for block in table.blocks]
     for blocks in groups:
@@ -124,14 +125,3 @@ def _entry(one: Entry) -> str:
 
 def _shown(text: str) -> str:
     return plain(text).translate(_PLAIN)
-
-
-def _parts(sizes: Sequence[int], width: int) -> list[list[int]]:
-    """Return which columns stand side by side, the first in every part."""
-    parts: list[list[int]] = [[0]]
-    for at in range(1, len(sizes)):
-        taken = sum(sizes[column] + _GAP for column in parts[-1])
-        if len(parts[-1]) > 1 and taken + sizes[at] > width:
-            parts.append([0])
-        parts[-1].append(at)
-    return parts

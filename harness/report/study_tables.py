@@ -329,14 +329,12 @@ def _difference(found: Estimate, digits: int) -> Entry:
     shown = signed(found.value, digits)
     if math.isnan(found.low):
         return Entry(shown, "no interval")
-    sure = found.low > 0 or found.high < 0
     half = max(found.high - found.value, found.value - found.low)
-    return Entry(shown + (STAR if sure else ""), f"{PLUS_MINUS}{number(half, digits)}")
+    return Entry(shown + (STAR if found.sure else ""), f"{PLUS_MINUS}{number(half, digits)}")
 
 
 def _correlation(found: Correlation) -> Entry:
     if math.isnan(found.rho):
         return Entry("undefined")
-    sure = found.low > 0 or found.high < 0
-    ends = span(Estimate(found.rho, math.nan, found.low, found.high), 2, sign=True)
-    return Entry(signed(found.rho, 2) + (STAR if sure else ""), ends)
+    rho = Estimate(found.rho, math.nan, found.low, found.high)
+    return Entry(signed(rho.value, 2) + (STAR if rho.sure else ""), span(rho, 2, sign=True))

@@ -54,6 +54,16 @@ class Estimate(NamedTuple):
     low: float
     high: float
 
+    @property
+    def sure(self) -> bool:
+        """Whether the interval leaves out 0."""
+        return self.low > 0 or self.high < 0
+
+    def negated(self) -> Estimate:
+        """Return the difference the other way round."""
+        # 0.0 - 0.0 is no -0.
+        return Estimate(0.0 - self.value, self.se, 0.0 - self.high, 0.0 - self.low)
+
 
 class PartitionInterval(NamedTuple):
     """The shares of `Partition`, each with its interval."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentenvs.harness.report.paint_axes import drawn, shorten, sure, tint, tries_axis
+from agentenvs.harness.report.paint_axes import drawn, shorten, tint, tries_axis
 from agentenvs.harness.report.paint_theme import COST, GAIN
 from agentenvs.harness.tax import Estimate
 
@@ -23,14 +23,6 @@ def test_a_drawn_name_starts_no_formula_and_stays_in_legends() -> None:
     assert not drawn("_a_b").startswith("_")
     assert drawn("_a_b").endswith("_a_b")
     assert drawn("\u57fa") == "\ufffd"
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "told"),
-    [(0.1, 0.3, True), (-0.1, 0.3, False), (float("nan"), float("nan"), False)],
-)
-def test_an_interval_that_leaves_out_0_is_sure(low: float, high: float, told: bool) -> None:
-    assert sure(Estimate(0.2, 0.1, low, high)) is told
 
 
 def test_costs_and_gains_have_their_colours_and_the_unsure_are_paler() -> None:

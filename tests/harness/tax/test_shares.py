@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax import (
+    Estimate,
     partition,
     partition_interval,
     pass_at_k,
@@ -124,3 +125,16 @@ def test_unequal_clusters_do_not_narrow_the_interval() -> None:
         found = pass_at_k_interval(c, 16, 8, clusters=labels.tolist())
         held += found.low <= truth <= found.high
     assert held >= 376
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [(0.1, 0.3, True), (-0.1, 0.3, False), (float("nan"), float("nan"), False)],
+)
+def test_an_interval_that_leaves_out_0_is_sure(low: float, high: float, told: bool) -> None:
+    assert Estimate(0.2, 0.1, low, high).sure is told
+
+
+def test_a_difference_the_other_way_round_swaps_its_ends() -> None:
+    assert Estimate(0.2, 0.1, -0.1, 0.5).negated() == Estimate(-0.2, 0.1, -0.5, 0.1)
+    assert repr(Estimate(0.0, 0.0, 0.0, 0.0).negated()) == repr(Estimate(0.0, 0.0, 0.0, 0.0))
