@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import io
 import json
-import math
-import re
 import sys
 from typing import TYPE_CHECKING, Any
+
+from agentenvs.harness.plain_data import finite
+from agentenvs.harness.plain_text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
 
-__all__ = ["console", "printable", "say", "say_json"]
-
-# What moves a cursor, colours a terminal or turns its reading order around, and what no encoding
-# has. Names and settings of runs come from others.
-_ODD = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+__all__ = ["console", "say", "say_json"]
 
 
 def console() -> Console:
@@ -41,16 +36,6 @@ def console() -> Console:
     return Inert(highlight=False)
 
 
-def printable(text: str) -> str:
-    """Return text that a terminal shows and does not obey."""
-    return _ODD.sub(_picture, text)
-
-
-def _picture(found: re.Match[str]) -> str:
-    code = ord(found.group())
-    return chr(0x2400 + code) if code < 32 else "\u2421" if code == 127 else "\ufffd"
-
-
 def say(text: str) -> None:
     """Print plain text to standard output, whatever its width."""
     print(text)
@@ -58,12 +43,4 @@ def say(text: str) -> None:
 
 def say_json(value: Any) -> None:
     """Print plain data as JSON, with null for NaN and infinities, which JSON lacks."""
-    say(json.dumps(_finite(value), indent=2))
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    say(json.dumps(finite(value), indent=2))

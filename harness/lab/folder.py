@@ -16,6 +16,7 @@ from agentenvs.errors import BadArgument, RunDamaged, RunError, SettingsDiffer
 from agentenvs.harness.folder import differences, versions
 from agentenvs.harness.lab.config import LabConfig, from_dict
 from agentenvs.harness.outcomes_file import write_whole
+from agentenvs.harness.plain_data import finite
 
 __all__ = ["JOB", "StudyFolder", "job_folder", "lab_versions", "read_json", "write_json"]
 
@@ -199,13 +200,4 @@ def read_json(path: Path) -> dict[str, Any]:
 def write_json(path: Path, value: Any) -> None:
     """Write JSON, whole or not at all; NaN, which is none, becomes null."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, [json.dumps(_finite(value), indent=1, allow_nan=False).encode(), b"\n"])
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    bad = isinstance(value, float) and (value != value or value in (float("inf"), -float("inf")))
-    return None if bad else value
+    write_whole(path, [json.dumps(finite(value), indent=1, allow_nan=False).encode(), b"\n"])

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from agentenvs.harness.plain_data import as_data
 from agentenvs.harness.report.advice import pilot_of, routes_of
-from agentenvs.harness.report.as_data import as_data
 from agentenvs.harness.report.changes import Changes, task_changes
 from agentenvs.harness.report.parsing import Reading, reading
 from agentenvs.harness.report.settings import Setting, side_by_side

@@ -9,6 +9,8 @@ from importlib import resources
 from string import Template
 from typing import TYPE_CHECKING, NamedTuple
 
+from agentenvs.harness.plain_text import printable
+
 if TYPE_CHECKING:
     from agentenvs.harness.report.paint import Picture
 
@@ -30,11 +32,6 @@ __all__ = [
     "text",
 ]
 
-# What no HTML file may hold, what turns the reading order around, and lone surrogates.
-_ODD = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-    "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff\U0001fffe\U0001ffff]"
-)
 _NEWLINE = re.compile("\r\n?")
 #: where the tax was described
 PAPER = "<a href='https://arxiv.org/abs/2610.01509' rel='noreferrer'>arXiv 2610.01509</a>"
@@ -72,19 +69,8 @@ class Cut(NamedTuple):
 
 
 def plain(value: object) -> str:
-    """Return text in which every character can be shown, and none hides or turns another.
-
-    Control characters become their pictures, lone surrogates and marks of direction a question
-    mark in a diamond.
-    """
-    return _ODD.sub(_picture, _NEWLINE.sub("\n", str(value)))
-
-
-def _picture(found: re.Match[str]) -> str:
-    code = ord(found.group())
-    if code < 32:
-        return chr(0x2400 + code)
-    return "\u2421" if code == 127 else "\ufffd"
+    """Return anything as text with line feeds alone, in which none hides or turns another."""
+    return printable(_NEWLINE.sub("\n", str(value)))
 
 
 def text(value: object) -> str:

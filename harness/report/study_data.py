@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentenvs.harness.report.as_data import as_data
+from agentenvs.harness.plain_data import as_data
 from agentenvs.harness.report.study_cells import CONSISTENCY_K, Cell
 from agentenvs.harness.report.study_stats import Line
 from agentenvs.harness.report.study_words import warnings

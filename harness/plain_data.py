@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-import numpy as np
-
-__all__ = ["as_data"]
+__all__ = ["as_data", "finite"]
 
 
 def as_data(value: Any) -> Any:
@@ -22,10 +21,18 @@ def as_data(value: Any) -> Any:
         return {name: as_data(getattr(value, name)) for name in value._fields}
     if isinstance(value, Mapping):
         return {str(key): as_data(one) for key, one in value.items()}
-    if isinstance(value, np.ndarray):
+    # Arrays and numbers of NumPy, which a command that prints text need not load.
+    if hasattr(value, "tolist"):
         return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
     if isinstance(value, Collection) and not isinstance(value, str | bytes):
         return [as_data(one) for one in value]
     return value
+
+
+def finite(value: Any) -> Any:
+    """Return plain data with None for NaN and infinities, which JSON lacks."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
