@@ -58,6 +58,11 @@ class Paired(NamedTuple):
         """The rollouts of the task that has fewest, up to which budgets can be judged."""
         return int(min(arm.n.min() for arm in self))
 
+    def in_order(self) -> Paired:
+        """Return the tasks in an order that does not hang on theirs."""
+        order = np.lexsort((*self.base, *self.post))
+        return Paired(*(Tasks(arm.c[order], arm.n[order]) for arm in self))
+
 
 def integers(name: str, value: ArrayLike) -> NDArray[np.int64]:
     """Return an integer array; floats pass where they are whole numbers.

@@ -27,7 +27,6 @@ from agentenvs.harness.tax.fixed import Blend, Fixed, Menu, blend, choose
 from agentenvs.harness.tax.options import KINDS
 from agentenvs.harness.tax.pilot_runs import run_pilots, same_rollouts
 from agentenvs.harness.tax.resampled import drawn_again, ends
-from agentenvs.harness.tax.routing import in_order
 from agentenvs.harness.tax.serving import Means, Served, served
 from agentenvs.harness.tax.shares import Estimate, quantile
 
@@ -194,7 +193,7 @@ def pilot_protocol(
     codes = cluster_codes(clusters, base, size)
     quantile(confidence)
     if codes is None:
-        arms = in_order(arms)
+        arms = arms.in_order()
     smallest = arms.smallest_n
     if smallest < 2:
         raise BadArgument("Expected 2 rollouts or more of each task: a pilot, and some to judge.")

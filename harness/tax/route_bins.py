@@ -20,7 +20,7 @@ from agentenvs.harness.tax.clusters import Clusters, cluster_codes
 from agentenvs.harness.tax.demand import Stop, check_demand
 from agentenvs.harness.tax.halves import EDGES, Span, first_part, in_bins, spans_of
 from agentenvs.harness.tax.options import Weighed, failures
-from agentenvs.harness.tax.routing import Routing, decide, in_order
+from agentenvs.harness.tax.routing import Routing, decide
 
 __all__ = ["BinRouting", "RoutingByBin", "Verdict", "route_by_bin"]
 
@@ -112,7 +112,7 @@ def route_by_bin(
     arms = paired(base, post)
     codes = cluster_codes(clusters, base, len(arms.base.c))
     if codes is None:
-        arms = in_order(arms)
+        arms = arms.in_order()
     placing, other = (arms.base, arms.post) if by == "base" else (arms.post, arms.base)
     if placing.n.min() < 2:
         raise BadArgument(f"Expected 2 rollouts or more of each task in `{by}`: half place it.")

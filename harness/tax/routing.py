@@ -13,22 +13,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agentenvs.harness.tax._checks import Arm, Paired, Tasks, check_seed, check_times, paired
+from agentenvs.harness.tax._checks import Arm, check_seed, check_times, paired
 from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
 from agentenvs.harness.tax.demand import Demand, Stop, check_demand
 from agentenvs.harness.tax.options import KINDS, Option, Weighed, failures, option_at
-from agentenvs.harness.tax.resampled import drawn_again, ends
+from agentenvs.harness.tax.picks import Picked, pick, replicates, winners
+from agentenvs.harness.tax.resampled import ends
 from agentenvs.harness.tax.shares import Estimate, quantile
 
 __all__ = [
     "ArmChoice",
-    "Picked",
     "Routing",
     "decide",
-    "in_order",
-    "pick",
     "route",
-    "winners",
 ]
 
 _Floats = NDArray[np.float64]
@@ -138,14 +135,6 @@ class Routing(NamedTuple):
         )
 
 
-class Picked(NamedTuple):
-    """An arm's choice in each of B replicates, (B,): k, 0 where none will do, and what it gives."""
-
-    k: _Ints
-    coverage: _Floats
-    cost: _Floats
-
-
 def route(
     base: Arm,
     post: Arm,
@@ -185,16 +174,10 @@ def route(
     arms = paired(base, post)
     codes = cluster_codes(clusters, base, len(arms.base.c))
     if codes is None:
-        arms = in_order(arms)
+        arms = arms.in_order()
     ones = np.ones(len(arms.base.c))
     first, second = (Weighed(ones, failures(arm), int(arm.n.min())) for arm in arms)
     return decide((first, second), demand, confidence, draws, seed, codes)
-
-
-def in_order(arms: Paired) -> Paired:
-    """Return the tasks in an order that does not hang on theirs."""
-    order = np.lexsort((*arms.base, *arms.post))
-    return Paired(*(Tasks(arm.c[order], arm.n[order]) for arm in arms))
 
 
 def decide(
@@ -220,7 +203,7 @@ def decide(
     """
     quantile(confidence)
     size = len(arms[0].weight)
-    drawn = _replicates(arms, demand, check_times("draws", draws), check_seed(seed), codes)
+    drawn = replicates(arms, demand, check_times("draws", draws), check_seed(seed), codes)
     point = [pick(side.missed.sum(axis=0)[None], demand, at) for at, side in enumerate(arms)]
     base, post = (
         _arm_choice(at, int(point[at].k[0]), drawn[at].k, side, demand, confidence, codes)
@@ -250,39 +233,6 @@ def decide(
         confidence=confidence,
         draws=draws,
     )
-
-
-def winners(base: Picked, post: Picked, demand: Demand) -> tuple[_Ints, NDArray[np.bool_]]:
-    """Return the places in `KINDS` of the better choice, -1 where none will do, and the ties."""
-    both = (base.k > 0) & (post.k > 0)
-    order = demand.prefers(base.coverage, base.cost, (post.coverage, post.cost))
-    first = (base.k > 0) & (~both | (order >= 0))
-    second = np.where(post.k > 0, np.where(post.k > 1, 2, 1), -1)
-    return np.where(first, 0, second), both & (order == 0)
-
-
-def pick(missed: _Floats, demand: Demand, arm: int) -> Picked:
-    """Return an arm's choice from sums of failures (B, K + 1), the weight in the first column."""
-    total = missed[:, :1]
-    missed = np.divide(missed, total, out=np.ones_like(missed), where=total > 0)
-    coverage, costs = 1 - missed[:, 1:], demand.costs(missed[:, :-1], arm)
-    k = np.where(total[:, 0] > 0, demand.choose(coverage, costs), 0)
-    rows, at = np.arange(len(k)), np.maximum(k - 1, 0)
-    return Picked(k, coverage[rows, at], costs[rows, at])
-
-
-def _replicates(
-    arms: tuple[Weighed, Weighed], demand: Demand, draws: int, seed: int, codes: _Codes
-) -> list[Picked]:
-    """Return each arm's choice when tasks are drawn again, the same ones for both arms."""
-    size, width = len(arms[0].weight), max(side.missed.shape[1] for side in arms)
-    parts: tuple[list[Picked], list[Picked]] = ([], [])
-    for weights in drawn_again(size, draws, np.random.default_rng(seed), codes, width):
-        for at, side in enumerate(arms):
-            parts[at].append(pick(weights @ side.missed, demand, at))
-    return [
-        Picked(*(np.concatenate(column) for column in zip(*part, strict=True))) for part in parts
-    ]
 
 
 def _arm_choice(
