@@ -6,7 +6,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -18,53 +18,13 @@ from rich.console import Console
 from agentenvs.errors import BadArgument, RunDamaged
 from agentenvs.harness.report.study import StudyReport, study_report
 from agentenvs.harness.report.study_cells import study_budgets
-from agentenvs.harness.report.study_stats import dependence, lines, relations, signs
 from agentenvs.harness.report.study_words import caveats, findings, headline, warnings
-from agentenvs.harness.tax import crossover, sharpening_tax_interval, spearman
+from agentenvs.harness.tax import crossover, sharpening_tax_interval
 from agentenvs.harness.tax.reference import published
 
 _N = 32
-
-
-def _write(folder: Path, name: str, c: Sequence[int], n: int = _N, prefix: str = "t") -> None:
-    path = folder / f"{name}.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    rows = ({"task_id": f"{prefix}{at}", "c": int(hits), "n": n} for at, hits in enumerate(c))
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
-def _toml(folder: Path, pairs: Sequence[str], arms: Sequence[str], top: str = "") -> Path:
-    names = [f"p{at}" for at in range(len(pairs))]
-    text = (
-        f'title = "Made up"\nbenchmarks = ["one", "two"]\narms = {json.dumps(list(arms))}\n'
-        'runs = "{pair}/{benchmark}/{arm}.jsonl"\n' + top
-    )
-    for name, more in zip(names, pairs, strict=True):
-        text += f'\n[[pairs]]\nname = "{name}"\n{more}\n'
-    path = folder / "study.toml"
-    path.write_text(text)
-    return path
-
-
-def _made(
-    folder: Path, pairs: int = 3, arms: Sequence[str] = ("base", "post"), tasks: int = 24
-) -> Path:
-    """Write a study in which training speeds tasks up and loses some of them."""
-    rng = np.random.default_rng(5)
-    for at in range(pairs):
-        for benchmark in ("one", "two"):
-            p = rng.beta(0.4, 1.5, tasks)
-            _write(folder, f"p{at}/{benchmark}/{arms[0]}", rng.binomial(_N, p))
-            for arm in arms[1:]:
-                q = np.where(rng.random(tasks) < 0.1 * (at + 1), 0, 1 - (1 - p) ** 3)
-                _write(folder, f"p{at}/{benchmark}/{arm}", rng.binomial(_N, q))
-    more = [f'size = {at + 1}e9\nfamily = "f{at % 2}"' for at in range(pairs)]
-    return _toml(folder, more, arms)
-
-
-@pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> StudyReport:
-    return study_report(_made(tmp_path_factory.mktemp("study")))
+Made = Callable[..., Path]
+Write = Callable[..., None]
 
 
 def _shown(report: StudyReport, width: int = 80) -> str:
@@ -100,31 +60,31 @@ def test_budgets_follow_from_the_rollouts(n: int, ks: tuple[int, ...]) -> None:
     assert study_budgets(n) == ks
 
 
-def test_one_rollout_is_too_few(tmp_path: Path) -> None:
+def test_one_rollout_is_too_few(tmp_path: Path, write: Write, toml: Made) -> None:
     for benchmark in ("one", "two"):
-        _write(tmp_path, f"p0/{benchmark}/base", [0, 1], 1)
-        _write(tmp_path, f"p0/{benchmark}/post", [1, 1], 1)
+        write(tmp_path, f"p0/{benchmark}/base", [0, 1], 1)
+        write(tmp_path, f"p0/{benchmark}/post", [1, 1], 1)
     with pytest.raises(BadArgument, match="p0, one, post: expected two rollouts"):
-        study_report(_toml(tmp_path, [""], ["base", "post"]))
+        study_report(toml(tmp_path, [""], ["base", "post"]))
 
 
-def test_a_budget_beyond_a_cell_names_it(tmp_path: Path) -> None:
-    path = _made(tmp_path)
+def test_a_budget_beyond_a_cell_names_it(tmp_path: Path, made: Made) -> None:
+    path = made(tmp_path)
     path.write_text("K = [64]\n" + path.read_text())
     with pytest.raises(BadArgument, match="32 rollouts in p0, one, post and 5 more"):
         study_report(path)
 
 
-def test_arms_with_other_tasks_name_the_cell(tmp_path: Path) -> None:
-    path = _made(tmp_path)
-    _write(tmp_path, "p1/two/post", [1] * 24, prefix="other")
+def test_arms_with_other_tasks_name_the_cell(tmp_path: Path, made: Made, write: Write) -> None:
+    path = made(tmp_path)
+    write(tmp_path, "p1/two/post", [1] * 24, prefix="other")
     with pytest.raises(BadArgument, match="p1, two, post: .*over the same tasks"):
         study_report(path)
 
 
-def test_common_tasks_are_compared_if_asked(tmp_path: Path) -> None:
-    path = _made(tmp_path)
-    _write(tmp_path, "p1/two/post", [9] * 20)
+def test_common_tasks_are_compared_if_asked(tmp_path: Path, made: Made, write: Write) -> None:
+    path = made(tmp_path)
+    write(tmp_path, "p1/two/post", [9] * 20)
     path.write_text("common = true\n" + path.read_text())
     found = study_report(path)
     cell = found.cells[3]
@@ -132,15 +92,15 @@ def test_common_tasks_are_compared_if_asked(tmp_path: Path) -> None:
     assert any("compared on 20 of its 24 tasks" in text for text in cell.warnings)
 
 
-def test_a_damaged_run_is_named(tmp_path: Path) -> None:
-    path = _made(tmp_path)
+def test_a_damaged_run_is_named(tmp_path: Path, made: Made) -> None:
+    path = made(tmp_path)
     (tmp_path / "p1/two/post.jsonl").write_text('{"task_id": 3}\n')
     with pytest.raises(RunDamaged, match=r"p1/two/post.jsonl:1"):
         study_report(path)
 
 
-def test_skipped_cells_are_told(tmp_path: Path) -> None:
-    path = _made(tmp_path)
+def test_skipped_cells_are_told(tmp_path: Path, made: Made) -> None:
+    path = made(tmp_path)
     (tmp_path / "p1/two/base.jsonl").unlink()
     found = study_report(path, missing="skip")
     assert (len(found.cells), found.skipped) == (5, ("p1, two, post",))
@@ -149,8 +109,8 @@ def test_skipped_cells_are_told(tmp_path: Path) -> None:
     )
 
 
-def test_tasks_may_hang_together(tmp_path: Path) -> None:
-    path = _made(tmp_path)
+def test_tasks_may_hang_together(tmp_path: Path, made: Made) -> None:
+    path = made(tmp_path)
     asked: list[tuple[Mapping[str, Any], Sequence[str]]] = []
 
     def clusters(settings: Mapping[str, Any], ids: Sequence[str]) -> list[str]:
@@ -164,52 +124,10 @@ def test_tasks_may_hang_together(tmp_path: Path) -> None:
     assert "24 tasks as 10 groups" in " ".join(_shown(found).split())
 
 
-def test_unequal_groups_are_tested_as_their_intervals_are_made(tmp_path: Path) -> None:
-    def most_in_one(settings: Mapping[str, Any], ids: Sequence[str]) -> list[str]:
-        return ["big" if at < 16 else name for at, name in enumerate(ids)]
-
-    path = _made(tmp_path)
-    found = study_report(path, clusters=most_in_one)
-    assert {cell.clusters for cell in found.cells} == {9}
-    assert all(1 < cell.worth < 1.1 for cell in found.cells)
-    for one in signs(found.cells, found.ks, dependent=False, rate=0.5):
-        taxes = [cell.tax(one.K).tax_S for cell in found.cells]
-        assert one.found_above <= one.sure_above == sum(tax.low > 0 for tax in taxes)
-    alone = study_report(path, clusters=lambda settings, ids: ["one"] * len(ids))
-    assert all(one.found_above == one.found_below == 0 for one in alone.signs)
-
-
 def test_the_headline_says_what_it_counts(found: StudyReport) -> None:
     assert headline(found).endswith("counting those whose 95 % interval leaves out 0.")
     assert "surely" not in " ".join((headline(found), *findings(found)))
     assert any("5 of 100 comparisons leave out 0 by chance" in one for one in caveats(found))
-
-
-def test_signs_are_counted_with_and_without_intervals(found: StudyReport) -> None:
-    for one in signs(found.cells, found.ks, dependent=True):
-        taxes = [cell.tax(one.K).tax_S for cell in found.cells]
-        assert one.above == sum(tax.value > 0 for tax in taxes)
-        assert one.below == sum(tax.value < 0 for tax in taxes)
-        assert one.sure_above == sum(tax.low > 0 for tax in taxes)
-        assert one.found_above <= one.sure_above <= one.above <= one.cells == 6
-
-
-def test_any_dependence_finds_no_more(found: StudyReport) -> None:
-    strict = signs(found.cells, found.ks, dependent=True)
-    plain = signs(found.cells, found.ks, dependent=False)
-    assert {one.method for one in strict} == {"Benjamini-Yekutieli"}
-    for one, two in zip(strict, plain, strict=True):
-        assert one.found_above + one.found_below <= two.found_above + two.found_below
-
-
-def test_signs_of_several_arms_add_up(tmp_path: Path) -> None:
-    found = study_report(_made(tmp_path, 2, ("base", "a", "b")))
-    by_arm = {(one.arm, one.K): one for one in found.signs}
-    assert {arm for arm, _ in by_arm} == {None, "a", "b"}
-    for k in found.ks:
-        every, a, b = (by_arm[arm, k] for arm in (None, "a", "b"))
-        assert every.above == a.above + b.above
-        assert every.found_above == a.found_above + b.found_above
 
 
 def test_cells_that_share_tasks_are_dependent(found: StudyReport) -> None:
@@ -217,50 +135,8 @@ def test_cells_that_share_tasks_are_dependent(found: StudyReport) -> None:
     assert "not independent" in " ".join(_shown(found).split())
 
 
-def test_cells_that_share_a_base_are_dependent(tmp_path: Path) -> None:
-    found = study_report(_made(tmp_path, 1, ("base", "a", "b")))
-    # Of one benchmark only one base played the tasks.
-    assert (found.dependence.bases, found.dependence.tasks) == (4, 0)
-
-
-def test_a_single_cell_hangs_on_nothing(found: StudyReport) -> None:
-    assert not dependence(found.cells[:1]).any
-
-
-def test_relations_are_rank_correlations_over_cells(found: StudyReport) -> None:
-    told = {(one.against, one.K, one.benchmark): one.found for one in found.relations}
-    # Three cells of each benchmark are too few.
-    assert {benchmark for _, _, benchmark in told} == {None}
-    gains = [cell.gain.value for cell in found.cells]
-    taxes = [cell.tax(16).tax_S.value for cell in found.cells]
-    assert told["gain", 16, None] == spearman(gains, taxes)
-    assert ("size", 8, None) in told
-    assert ("consistency", 8, None) in told
-
-
-def test_relations_of_each_benchmark_need_four_cells(tmp_path: Path) -> None:
-    found = study_report(_made(tmp_path, 4))
-    assert {one.benchmark for one in relations(found.cells, (8,))} == {None, "one", "two"}
-
-
-def test_sizes_that_are_not_told_are_left_out(tmp_path: Path) -> None:
-    path = _made(tmp_path)
-    path.write_text(re.sub(r"size = .*\n", "", path.read_text()))
-    found = study_report(path)
-    assert found.lines == ()
-    assert {one.against for one in found.relations} == {"gain", "consistency"}
-
-
-def test_lines_go_by_size(found: StudyReport) -> None:
-    told = {(line.family, line.benchmark): line for line in lines(found.cells, found.ks)}
-    line = told["f0", "one"]
-    assert line.pairs == ("p0", "p2")
-    assert line.sizes == (1e9, 3e9)
-    assert line.taxes[1][1] == found.cells[4].tax(16).tax_S
-
-
-def test_the_predictor_uses_what_the_file_says(tmp_path: Path) -> None:
-    path = _made(tmp_path)
+def test_the_predictor_uses_what_the_file_says(tmp_path: Path, made: Made) -> None:
+    path = made(tmp_path)
     text = path.read_text().replace(
         "\n[[pairs]]", "\n[predict]\nearly_rollouts = 4\nearly_K = 4\nsplits = 7\n[[pairs]]", 1
     )
@@ -270,27 +146,27 @@ def test_the_predictor_uses_what_the_file_says(tmp_path: Path) -> None:
     assert (made.early_rollouts, made.early_K, made.late_K, made.splits) == (4, 4, 32, 7)
 
 
-def test_predictor_settings_that_cannot_be_met_are_refused(tmp_path: Path) -> None:
-    path = _made(tmp_path)
+def test_predictor_settings_that_cannot_be_met_are_refused(tmp_path: Path, made: Made) -> None:
+    path = made(tmp_path)
     text = path.read_text().replace("\n[[pairs]]", "\n[predict]\nlate_K = 64\n[[pairs]]", 1)
     path.write_text(text)
     with pytest.raises(BadArgument, match=r"study.toml: \[predict\]: .*late_K"):
         study_report(path)
 
 
-def test_few_cells_foretell_nothing(tmp_path: Path) -> None:
-    found = study_report(_made(tmp_path, 1))
+def test_few_cells_foretell_nothing(tmp_path: Path, made: Made) -> None:
+    found = study_report(made(tmp_path, 1))
     assert found.prediction is None
     assert "needs four" in " ".join(_shown(found).split())
 
 
-def test_published_cells_stand_beside_the_same_ones(tmp_path: Path) -> None:
+def test_published_cells_stand_beside_the_same_ones(tmp_path: Path, write: Write) -> None:
     row = next(one for one in published()["cells"]["rows"] if one["benchmark"] == "BFCL")
     rng = np.random.default_rng(1)
     for name in ("same", "other"):
         for arm in ("base", "post"):
             tasks = row["tasks"] + (name == "other")
-            _write(tmp_path, f"{name}/{arm}", rng.integers(0, 129, tasks), 128)
+            write(tmp_path, f"{name}/{arm}", rng.integers(0, 129, tasks), 128)
     text = (
         'benchmarks = ["bfcl"]\narms = ["base", "post"]\nK = [8, 64]\n[[pairs]]\n'
         f'name = "{row["model"].upper()}"\n'
@@ -307,8 +183,8 @@ def test_published_cells_stand_beside_the_same_ones(tmp_path: Path) -> None:
     assert "Beside what was published" in found.page()
 
 
-def test_a_choice_is_made_where_it_is_asked_for(tmp_path: Path) -> None:
-    path = _made(tmp_path)
+def test_a_choice_is_made_where_it_is_asked_for(tmp_path: Path, made: Made) -> None:
+    path = made(tmp_path)
     path.write_text("price = [1, 2]\n" + path.read_text())
     found = study_report(path)
     assert found.study.budget == 16
@@ -328,8 +204,8 @@ def test_warnings_come_once_with_their_cells(found: StudyReport) -> None:
     assert len(names) == 6
 
 
-def test_scripted_policies_are_marked(tmp_path: Path) -> None:
-    path = _made(tmp_path)
+def test_scripted_policies_are_marked(tmp_path: Path, made: Made) -> None:
+    path = made(tmp_path)
     rows = [
         {"task_id": f"t{at}", "pass_flags": [True] * _N, "scripted": True, "policy": "scripted"}
         for at in range(24)
@@ -349,8 +225,8 @@ def test_the_table_fits_the_terminal(found: StudyReport, width: int) -> None:
         assert text in shown
 
 
-def test_markup_in_names_is_shown_as_it_is(tmp_path: Path) -> None:
-    path = _made(tmp_path)
+def test_markup_in_names_is_shown_as_it_is(tmp_path: Path, made: Made) -> None:
+    path = made(tmp_path)
     path.write_text(path.read_text().replace('"Made up"', '"[red]<b>$x\\u001b[1m"'))
     found = study_report(path)
     assert "[red]<b>$x" in _shown(found)
@@ -398,13 +274,13 @@ def test_the_page_asks_nothing_of_the_network(found: StudyReport) -> None:
     assert page.count("<svg") == len(found.pictures())
 
 
-def test_the_same_study_gives_the_same_page(tmp_path: Path, found: StudyReport) -> None:
-    assert study_report(_made(tmp_path)).page() == found.page()
+def test_the_same_study_gives_the_same_page(tmp_path: Path, found: StudyReport, made: Made) -> None:
+    assert study_report(made(tmp_path)).page() == found.page()
 
 
-def test_arms_that_never_fail_have_no_tax(tmp_path: Path) -> None:
-    path = _made(tmp_path)
-    _write(tmp_path, "p0/one/post", [_N] * 24)
+def test_arms_that_never_fail_have_no_tax(tmp_path: Path, made: Made, write: Write) -> None:
+    path = made(tmp_path)
+    write(tmp_path, "p0/one/post", [_N] * 24)
     found = study_report(path)
     assert math.isnan(found.cells[0].tax(8).tax_S.value)
     assert found.signs[0].cells == 5
@@ -412,12 +288,12 @@ def test_arms_that_never_fail_have_no_tax(tmp_path: Path) -> None:
     assert found.page()
 
 
-def test_arms_without_any_success_are_reported(tmp_path: Path) -> None:
-    path = _made(tmp_path)
+def test_arms_without_any_success_are_reported(tmp_path: Path, made: Made, write: Write) -> None:
+    path = made(tmp_path)
     for at in range(3):
         for benchmark in ("one", "two"):
             for arm in ("base", "post"):
-                _write(tmp_path, f"p{at}/{benchmark}/{arm}", [0] * 24)
+                write(tmp_path, f"p{at}/{benchmark}/{arm}", [0] * 24)
     found = study_report(path)
     assert all(cell.crossing.same for cell in found.cells)
     assert "same" in _shown(found)
