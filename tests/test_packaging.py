@@ -121,12 +121,13 @@ def test_fresh_environment_is_small(fresh: Path) -> None:
     where = "import sysconfig; print(sysconfig.get_path('purelib'))"
     site = Path(run(python(fresh), "-c", where).strip())
     tools = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
+    # What was downloaded: bytecode, a third more, is made here and differs between Pythons.
     size = sum(
         f.stat().st_size
         for f in site.rglob("*")
-        if f.is_file() and not f.relative_to(site).parts[0].startswith(tools)
+        if f.is_file() and f.suffix != ".pyc" and not f.relative_to(site).parts[0].startswith(tools)
     )
-    assert size < 120e6, size
+    assert size < 95e6, size
 
 
 def test_command_works_offline_in_a_fresh_environment(fresh: Path, tmp_path: Path) -> None:
