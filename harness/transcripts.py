@@ -204,23 +204,48 @@ def read_transcripts(folder: str | os.PathLike[str]) -> Iterator[dict[str, Any]]
         shared: dict[str, str] = {}
         for row in _rows(path):
             if "text" in row:
-                shared[row["text"]] = row.get("content", "")
+                shared[str(row["text"])] = row.get("content", "")
                 continue
-            key = (row.get("task_id"), row.get("rollout"))
+            task, rollout = row.get("task_id"), row.get("rollout")
+            if not isinstance(task, str) or type(rollout) is not int:
+                raise RunDamaged(
+                    f"{path}: expected a task and a rollout, got {task!r:.40} and {rollout!r:.40}."
+                )
+            key = (task, rollout)
             if key not in finished or key in seen:
                 continue
             seen.add(key)
             try:
+                if type(row["success"]) is not bool:
+                    raise TypeError
                 row["opening"] = [
                     {"role": m["role"], "content": shared[m["text"]]} if "text" in m else m
-                    for m in row["opening"]
+                    for m in _messages(row["opening"])
                 ]
                 row["steps"] = [dict(zip(_STEP, step, strict=True)) for step in row["steps"]]
+                for step in row["steps"]:
+                    _messages(step["news"])
             except KeyError as missing:
-                raise RunDamaged(f"{path}: the shared text {missing} is missing.") from None
+                raise RunDamaged(
+                    f"{path}: {key} misses {missing}, or a text of that name."
+                ) from None
             except (TypeError, ValueError):
-                raise RunDamaged(f"{path}: a step of {key} is no list of {_STEP}.") from None
+                raise RunDamaged(
+                    f"{path}: {key} is no transcript: an opening of messages, a verdict, and steps "
+                    f"that are lists of {_STEP}."
+                ) from None
             yield row
+
+
+def _messages(found: Any) -> list[Mapping[str, Any]]:
+    """Return messages as they are.
+
+    Raises:
+        TypeError: they are none.
+    """
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise TypeError
+    return found
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -163,6 +163,35 @@ def test_foreign_content_of_a_segment_is_named(
         list(read_transcripts(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("task_id", ["a"]),
+        ("rollout", {}),
+        ("success", None),
+        ("success", "yes"),
+        ("opening", None),
+        ("opening", ["text"]),
+        ("opening", [{"role": "user", "text": "nowhere"}]),
+        ("opening", [{"text": ["a"]}]),
+        ("steps", 3),
+        ("steps", [["a"]]),
+        ("steps", [["a", None, {}, "stop", 0.0]]),
+        ("steps", [["a", ["b"], {}, "stop", 0.0]]),
+    ],
+)
+def test_rows_of_wrong_types_are_damage(
+    ledger: ModuleType, tmp_path: Path, key: str, value: object
+) -> None:
+    record(tmp_path, [play(ledger, "ledger_1", 0)]).close()
+    (segment,) = tmp_path.glob("transcripts-*.jsonl.gz")
+    *texts, row = gzip.decompress(segment.read_bytes()).splitlines()
+    lines = [*texts, json.dumps({**json.loads(row), key: value}).encode(), b""]
+    segment.write_bytes(gzip.compress(b"\n".join(lines)))
+    with pytest.raises(RunDamaged, match=segment.name):
+        list(read_transcripts(tmp_path))
+
+
 def test_any_flipped_byte_is_damage_or_does_no_harm(ledger: ModuleType, tmp_path: Path) -> None:
     record(tmp_path, [play(ledger, "ledger_1", 0)]).close()
     (segment,) = tmp_path.glob("transcripts-*.jsonl.gz")
