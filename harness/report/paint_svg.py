@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from agentenvs.harness.plain_text import printable
 from agentenvs.harness.report.paint_theme import TONES
 
 __all__ = ["plain", "themed"]
@@ -45,7 +46,7 @@ def themed(svg: str, name: str, title: str) -> str:
         "style": _INHERITED,
     }
     told = Element("title")
-    told.text = title
+    told.text = printable(title)
     root.insert(0, told)
     ElementTree.indent(root, "")
     text = ElementTree.tostring(root, encoding="unicode").replace("\n", "")
