@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import stat
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness import terminal
-from agentenvs.harness.task_facts import AUTO, NONE, clusters_of, task_facts
+from agentenvs.harness.task_facts import AUTO, NONE, clusters_of, task_facts, unsolvable_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -220,10 +220,27 @@ def _pair(args: argparse.Namespace) -> int:
 
 def _study(args: argparse.Namespace) -> int:
     from agentenvs.harness.report.study import study_report
+    from agentenvs.harness.report.study_cells import filed_clusters, filed_unsolvable
 
-    def clusters(settings: Mapping[str, Any], ids: Sequence[str]) -> Sequence[Hashable] | None:
-        labels, _ = clusters_of(settings, ids)
+    notes: dict[str, None] = {}
+
+    def clusters(
+        settings: Mapping[str, Any], ids: Sequence[str], path: Path | None
+    ) -> Sequence[Hashable] | None:
+        if path is not None:
+            return filed_clusters(settings, ids, path)
+        labels, note = clusters_of(settings, ids)
+        notes.update({note: None} if note else {})
         return None if labels is None else [labels[name] for name in ids]
+
+    def unsolvable(
+        settings: Mapping[str, Any], ids: Sequence[str], path: Path | None
+    ) -> Collection[str]:
+        if path is not None:
+            return filed_unsolvable(settings, ids, path)
+        tagged, note = unsolvable_of(settings, ids)
+        notes.update({note: None} if note else {})
+        return tagged
 
     _refuse_pair_options(args)
     found = study_report(
@@ -231,6 +248,7 @@ def _study(args: argparse.Namespace) -> int:
         confidence=args.confidence,
         missing=args.missing,
         clusters=None if args.clusters == NONE else clusters,
+        unsolvable=None if args.unsolvable == NONE else unsolvable,
     )
     if args.out:
         _write(args.out, found.page())
@@ -240,6 +258,8 @@ def _study(args: argparse.Namespace) -> int:
         return 0
     console = terminal.console()
     found.render(console)
+    for note in notes:
+        console.print(f"note: {note}", style="dim", markup=False, highlight=False)
     _say_where(console, args.out, written)
     return 0
 
@@ -263,7 +283,10 @@ def _refuse_pair_options(args: argparse.Namespace) -> None:
         if value is not None:
             raise BadArgument(f"Expected {name} in the study's file, not on the command line.")
     if args.clusters not in (AUTO, NONE) or args.unsolvable not in (AUTO, NONE):
-        raise BadArgument("Expected files of clusters or unsolvable tasks for two runs alone.")
+        raise BadArgument(
+            "Expected files of clusters or unsolvable tasks in the study's file, for each "
+            "benchmark under [clusters] and [unsolvable], not on the command line."
+        )
 
 
 def _load(path: str) -> Outcomes:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from agentenvs import registry
 from agentenvs.errors import BadArgument, SourceError, UnknownName
 from agentenvs.harness.outcomes import Outcomes
+from agentenvs.harness.task_files import clusters_in, unsolvable_in
 
-__all__ = ["AUTO", "NONE", "TaskFacts", "clusters_of", "task_facts"]
+__all__ = ["AUTO", "NONE", "TaskFacts", "clusters_of", "task_facts", "unsolvable_of"]
 
 AUTO, NONE = "auto", "none"
-_ID_KEYS = ("task_id", "task", "id")
 
 
 class TaskFacts(NamedTuple):
@@ -57,15 +56,12 @@ def task_facts(
         labels, note = clusters_of(settings, ids)
         notes.extend([note] if note else [])
     elif clusters != NONE:
-        labels = _file_clusters(Path(clusters), ids)
+        labels = clusters_in(Path(clusters), ids)
     if unsolvable == AUTO:
-        tagged = _asked_unsolvable(settings, ids)
-        if len(tagged) == len(ids):
-            # Nothing would be left to tell without them.
-            tagged = {}
-            notes.append("every task of these runs is known to be out of reach")
+        tagged, note = unsolvable_of(settings, ids)
+        notes.extend([note] if note else [])
     elif unsolvable != NONE:
-        tagged = _file_unsolvable(Path(unsolvable), ids)
+        tagged = unsolvable_in(Path(unsolvable), ids)
     if labels is not None and len(set(labels.values())) == len(labels):
         labels = None
     return TaskFacts(labels, tagged, tuple(notes))
@@ -94,17 +90,30 @@ def clusters_of(
         return None, f"which tasks hang together could not be looked up ({error})"
 
 
-def _asked_unsolvable(settings: Mapping[str, Any], ids: list[str]) -> dict[str, str]:
+def unsolvable_of(settings: Mapping[str, Any], ids: Sequence[str]) -> tuple[dict[str, str], str]:
+    """Ask the environment of a run which of its tasks no agent can solve.
+
+    Args:
+        settings: of the run.
+        ids: its tasks.
+
+    Returns:
+        Task id -> reason, empty where nothing is known or nothing would be left without them; and
+        a note of the latter, or "".
+    """
     env_id = settings.get("env_id")
     given = settings.get("env_kwargs")
     rules: Any = given.get("rules", "official") if isinstance(given, Mapping) else "official"
     if not isinstance(env_id, str):
-        return {}
+        return {}, ""
     try:
         known = registry.unsolvable(env_id, rules)
     except (UnknownName, BadArgument):
-        return {}
-    return {name: known[name] for name in ids if name in known}
+        return {}, ""
+    tagged = {name: known[name] for name in ids if name in known}
+    if len(tagged) == len(ids):
+        return {}, "every task of these runs is known to be out of reach"
+    return tagged, ""
 
 
 def _options(env_id: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,60 +121,3 @@ def _options(env_id: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         return {}
     return {key: given[key] for key in registry.world(env_id).task_options if key in given}
-
-
-def _file_clusters(path: Path, ids: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for number, (name, row) in _lines(path):
-        label = row.get("cluster") if isinstance(row, Mapping) else row
-        if not isinstance(label, str | int) or label == "":
-            raise BadArgument(
-                f"{path}:{number}: expected a task and its label, got {name!r} alone."
-            )
-        found[name] = str(label)
-    missing = [name for name in ids if name not in found]
-    if missing:
-        some = ", ".join(map(repr, missing[:3]))
-        raise BadArgument(
-            f"{path}: expected a label for every task, but {len(missing)} have none: {some}."
-        )
-    return {name: found[name] for name in ids}
-
-
-def _file_unsolvable(path: Path, ids: list[str]) -> dict[str, str]:
-    named: dict[str, str] = {}
-    for _, (name, row) in _lines(path):
-        told = row.get("reasons", row.get("reason", "")) if isinstance(row, Mapping) else row
-        named[name] = "; ".join(map(str, told)) if isinstance(told, list) else str(told)
-    found = {name: named[name] for name in ids if name in named}
-    if not found:
-        raise BadArgument(f"{path}: expected ids of tasks, but none of the runs' tasks is there.")
-    return found
-
-
-def _lines(path: Path) -> Iterator[tuple[int, tuple[str, Any]]]:
-    """Yield each line's number, task id, and the rest: a JSON object, or the text behind a tab.
-
-    Raises:
-        BadArgument: the file cannot be read, or a JSON line names no task.
-    """
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadArgument(f"{path}: expected a file of task ids: {error}.") from None
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        if not line.lstrip().startswith("{"):
-            name, _, rest = line.strip().partition("\t")
-            yield number, (name, rest)
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise BadArgument(f"{path}:{number}: expected JSON: {error}.") from None
-        ids = [row[key] for key in _ID_KEYS if isinstance(row.get(key), str)]
-        if not ids:
-            keys = ", ".join(_ID_KEYS)
-            raise BadArgument(f"{path}:{number}: expected one of {keys} with a task's id.")
-        yield number, (ids[0], row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentenvs.errors import BadArgument
@@ -31,6 +31,7 @@ def tax_grid(
     K: int,  # noqa: N803
     name: str = "tax_grid",
     title: str = "",
+    found: Collection[tuple[str, str]] = (),
 ) -> Picture:
     """Return Tax_S of every pair on every benchmark.
 
@@ -41,6 +42,7 @@ def tax_grid(
         K: the budget.
         name: of the picture, if there are several on a page.
         title: its heading, if another than "The tax with K tries".
+        found: the pairs and benchmarks whose tax stays when all are judged together.
 
     Raises:
         BadArgument: no pairs, no benchmarks, or a tax of none of them.
@@ -62,7 +64,8 @@ def tax_grid(
         axes.grid(False)
         for row, pair in enumerate(pairs):
             for at, benchmark in enumerate(benchmarks):
-                _grid_cell(axes, at, row, taxes.get((pair, benchmark)), most)
+                cell = (pair, benchmark)
+                _grid_cell(axes, at, row, taxes.get(cell), most, "**" if cell in found else "*")
         axes.set_xlim(-0.5, len(benchmarks) - 0.5)
         axes.set_ylim(len(pairs) - 0.5, -0.5)
         axes.xaxis.tick_top()
@@ -76,6 +79,7 @@ def tax_grid(
         f"Tax_S({K}) of each pair on each benchmark. Plus (purple): post-training cost; minus "
         "(green): it gained. Bold with a star: the interval of the cell leaves out 0; pale: it "
         "does not. One in twenty such intervals misses by chance."
+        + (" Two stars: beyond chance, also when all are judged together." if found else "")
     )
     return draw(name, title or f"The tax with {K} tries", told, paint, size)
 
@@ -180,7 +184,9 @@ def _symbols(name: str) -> str:
     return drawn(name).replace("Tax_S", "Tax$_S$")
 
 
-def _grid_cell(axes: Any, column: int, row: int, tax: Estimate | None, most: float) -> None:
+def _grid_cell(
+    axes: Any, column: int, row: int, tax: Estimate | None, most: float, mark: str
+) -> None:
     from matplotlib.patches import Rectangle
 
     corner = (column - 0.5, row - 0.5)
@@ -196,7 +202,7 @@ def _grid_cell(axes: Any, column: int, row: int, tax: Estimate | None, most: flo
         axes.add_patch(Rectangle(corner, 1, 1, facecolor=colour, alpha=strength, linewidth=0))
     text = signed(tax.value, 3)
     if tax.sure:
-        axes.text(column, row, f"{text} *", fontweight="bold", **middle)
+        axes.text(column, row, f"{text} {mark}", fontweight="bold", **middle)
     else:
         axes.text(column, row, text, **middle)
 

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.report.study_cells import Cell, Clusterer, load_cells
+from agentenvs.harness.report.study_cells import (
+    Cell,
+    Clusterer,
+    Tagger,
+    filed_clusters,
+    filed_unsolvable,
+    load_cells,
+)
 from agentenvs.harness.report.study_file import StudyFile, read_study
 from agentenvs.harness.report.study_published import Beside, beside
 from agentenvs.harness.report.study_stats import (
@@ -16,6 +23,7 @@ from agentenvs.harness.report.study_stats import (
     Line,
     Relation,
     Signs,
+    changes,
     dependence,
     lines,
     relations,
@@ -43,6 +51,9 @@ class StudyReport:
         skipped: names of the cells whose runs are not there.
         dependence: how the cells hang together.
         signs: how often the tax is positive.
+        signs_without: the same without the tasks that no agent can solve; empty where none is
+            known.
+        changes: how often training raised and lowered pass@1, pass@K and pass^8.
         relations: what the tax goes along with.
         lines: the taxes by the models' sizes.
         prediction: the split-half experiment; None where it cannot be made.
@@ -57,6 +68,8 @@ class StudyReport:
     skipped: tuple[str, ...]
     dependence: Dependence
     signs: tuple[Signs, ...]
+    signs_without: tuple[Signs, ...]
+    changes: tuple[Signs, ...]
     relations: tuple[Relation, ...]
     lines: tuple[Line, ...]
     prediction: SplitHalf | None
@@ -70,8 +83,8 @@ class StudyReport:
 
     @property
     def main(self) -> int:
-        """The largest budget of at most half of the rollouts, or else the smallest one."""
-        n = min(low for cell in self.cells for low, _ in cell.rollouts)
+        """The largest budget of at most half of every cell's rollouts, or else the smallest one."""
+        n = min(cell.n for cell in self.cells)
         return max((k for k in self.ks if 2 * k <= n), default=self.ks[0])
 
     def render(self, console: Console) -> None:
@@ -104,7 +117,8 @@ def study_report(
     *,
     confidence: float = 0.95,
     missing: str | None = None,
-    clusters: Clusterer | None = None,
+    clusters: Clusterer | None = filed_clusters,
+    unsolvable: Tagger | None = filed_unsolvable,
 ) -> StudyReport:
     """Read a study's file and the outcomes that it names, and measure all of it.
 
@@ -113,17 +127,22 @@ def study_report(
         confidence: what the intervals aim at.
         missing: "error" or "skip", what becomes of runs that are not there; default what the
             file says, or else "error".
-        clusters: from a run's settings and its task ids, which tasks hang together; default none.
+        clusters: from a run's settings, its task ids and the benchmark's file, if the study names
+            one, which tasks hang together; default what the file says. None takes each for itself.
+        unsolvable: from the same, which tasks no agent can solve; default what the file says.
+            None asks nothing. Cells that have some are told without them as well.
 
     Raises:
         BadArgument: a file that makes no sense, a budget beyond a cell's rollouts, or arms of a
-            cell with different tasks; names the cell.
+            cell with different tasks, or a file of tasks that are others; names the cell.
         RunDamaged: runs that are not there (names all of them), or cannot be read.
     """
     study = read_study(path, missing)
-    loaded = load_cells(study, confidence, clusters)
+    loaded = load_cells(study, confidence, clusters, unsolvable)
     cells, ks = loaded.cells, loaded.ks
     hang = dependence(cells)
+    tagged = any(cell.without is not None for cell in cells)
+    rest = [cell.without or cell for cell in cells] if tagged else []
     foretold, why = _foretold(study, cells, confidence)
     asked = foretold and (foretold.early_rollouts, foretold.early_K, foretold.late_K)
     return StudyReport(
@@ -134,6 +153,8 @@ def study_report(
         skipped=loaded.skipped,
         dependence=hang,
         signs=signs(cells, ks, hang.any),
+        signs_without=signs(rest, ks, hang.any) if rest else (),
+        changes=changes(cells, ks, hang.any),
         relations=relations(cells, ks, confidence),
         lines=lines(cells, ks),
         prediction=foretold,
@@ -152,7 +173,7 @@ def _foretold(
     Raises:
         BadArgument: settings of [predict] that cannot be met.
     """
-    smallest = min(n for cell in cells for n, _ in cell.rollouts)
+    smallest = min(cell.n for cell in cells)
     if len(cells) < 4:
         return None, "foretelling the order of cells needs four of them or more"
     if min(cell.tasks for cell in cells) < 2:

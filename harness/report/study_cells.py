@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.outcomes import Outcomes
 from agentenvs.harness.report.study_file import Pair, StudyFile
-from agentenvs.harness.tax._checks import Paired
+from agentenvs.harness.task_files import clusters_in, unsolvable_in
+from agentenvs.harness.tax._checks import Paired, Tasks
 from agentenvs.harness.tax.clusters import cluster_codes, effective_count
 from agentenvs.harness.tax.consistency import consistency_gap
-from agentenvs.harness.tax.crossing_set import CrossoverSet, crossover_set
+from agentenvs.harness.tax.crossing import CrossoverSet, crossover_set
 from agentenvs.harness.tax.intervals import TaxInterval, sharpening_tax_interval
 from agentenvs.harness.tax.routing import Routing, route
 from agentenvs.harness.tax.shares import Estimate
@@ -26,13 +27,27 @@ from agentenvs.harness.tax.sides import (
     side_warnings,
 )
 
-__all__ = ["CONSISTENCY_K", "Cell", "Clusterer", "Loaded", "load_cells", "study_budgets"]
+__all__ = [
+    "CONSISTENCY_K",
+    "Cell",
+    "Clusterer",
+    "Loaded",
+    "Tagger",
+    "filed_clusters",
+    "filed_unsolvable",
+    "load_cells",
+    "study_budgets",
+]
 
 #: pass^k is told at this k
 CONSISTENCY_K = 8
 
-Clusterer = Callable[[Mapping[str, Any], Sequence[str]], Sequence[Hashable] | None]
-"""From a run's settings and its task ids, which tasks hang together; None where none do."""
+Clusterer = Callable[[Mapping[str, Any], Sequence[str], Path | None], Sequence[Hashable] | None]
+"""From a run's settings, its task ids and the benchmark's file, None where the study names none: a
+label for each task, alike for those that hang together; None where none do."""
+
+Tagger = Callable[[Mapping[str, Any], Sequence[str], Path | None], Collection[str]]
+"""From the same, the ids of tasks that no agent can solve."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +70,7 @@ class Cell:
         choice: which arm to ask and how often; None where the study does not ask.
         scripted: whether a policy was scripted, so that no model was measured.
         warnings: what may spoil the comparison.
+        without: the same without the tasks that no agent can solve; None where none is known.
         counts: of both arms, tasks in one order.
         base_run: where the base's outcomes lie: cells of one base hang together.
         task_ids: the tasks; cells of the same tasks hang together.
@@ -76,6 +92,7 @@ class Cell:
     choice: Routing | None
     scripted: bool
     warnings: tuple[str, ...]
+    without: Cell | None
     counts: Paired = field(repr=False)
     base_run: Path
     task_ids: frozenset[str] = field(repr=False)
@@ -84,6 +101,11 @@ class Cell:
     def name(self) -> str:
         """What messages call it."""
         return f"{self.pair.name}, {self.benchmark}, {self.arm}"
+
+    @property
+    def n(self) -> int:
+        """The rollouts of the task that has fewest."""
+        return self.counts.smallest_n
 
     def tax(self, k: int) -> TaxInterval:
         """Return the measures at a budget of the study."""
@@ -116,24 +138,45 @@ class _Plan:
     counts: Paired
 
 
+def filed_clusters(
+    settings: Mapping[str, Any], ids: Sequence[str], path: Path | None
+) -> Sequence[Hashable] | None:
+    """Return which tasks hang together as the benchmark's file tells it; None without one."""
+    return None if path is None else list(clusters_in(path, ids).values())
+
+
+def filed_unsolvable(
+    settings: Mapping[str, Any], ids: Sequence[str], path: Path | None
+) -> Collection[str]:
+    """Return the tasks that no agent can solve as the benchmark's file tells it."""
+    return () if path is None else unsolvable_in(path, ids)
+
+
 def load_cells(
-    study: StudyFile, confidence: float = 0.95, clusters: Clusterer | None = None
+    study: StudyFile,
+    confidence: float = 0.95,
+    clusters: Clusterer | None = filed_clusters,
+    unsolvable: Tagger | None = filed_unsolvable,
 ) -> Loaded:
     """Read the outcomes of a study and measure its cells.
 
     Args:
         study: as `read_study` gives it.
         confidence: what the intervals aim at.
-        clusters: tells which tasks of a run hang together; default none do.
+        clusters: tells which tasks of a run hang together; None takes each for itself.
+        unsolvable: tells which tasks no agent can solve; None asks nothing.
 
     Raises:
         RunDamaged: a run that cannot be read.
         BadArgument: arms of a cell with different tasks or without outcomes, a budget beyond a
-            cell's rollouts, or `confidence` outside (0, 1); names the cell.
+            cell's rollouts, a file of tasks that does not fit them, or `confidence` outside
+            (0, 1); names the cell.
     """
     plans, skipped = _plans(study)
     ks = _budgets(study, plans)
-    cells = tuple(_named(_measured, plan, study, ks, confidence, clusters) for plan in plans)
+    cells = tuple(
+        _named(_told, plan, study, ks, confidence, clusters, unsolvable) for plan in plans
+    )
     return Loaded(cells, ks, skipped)
 
 
@@ -199,18 +242,51 @@ def _budgets(study: StudyFile, plans: Sequence[_Plan]) -> tuple[int, ...]:
     return study.K
 
 
-def _measured(
+def _told(
     plan: _Plan,
     study: StudyFile,
     ks: Sequence[int],
     confidence: float,
     clusters: Clusterer | None,
+    unsolvable: Tagger | None,
+) -> Cell:
+    """Measure a cell, and once more without the tasks that no agent can solve."""
+    ids = compared_ids(plan.sides) or []
+    settings = next(
+        (one.settings for one in plan.sides if one.settings.get("env_id")), plan.sides[0].settings
+    )
+    groups = clusters and clusters(settings, ids, study.clusters.get(plan.benchmark))
+    tagged = set()
+    if unsolvable is not None:
+        tagged = {*unsolvable(settings, ids, study.unsolvable.get(plan.benchmark))} & {*ids}
+    without = None
+    if tagged:
+        kept = [at for at, name in enumerate(ids) if name not in tagged]
+        if not kept:
+            raise BadArgument(f"all of its {len(ids)} tasks are told to be unsolvable.")
+        rest = Paired(*(Tasks(arm.c[kept], arm.n[kept]) for arm in plan.counts))
+        without = _measured(
+            replace(plan, counts=rest),
+            study,
+            ks,
+            confidence,
+            [ids[at] for at in kept],
+            None if groups is None else [groups[at] for at in kept],
+        )
+    return replace(_measured(plan, study, ks, confidence, ids, groups), without=without)
+
+
+def _measured(
+    plan: _Plan,
+    study: StudyFile,
+    ks: Sequence[int],
+    confidence: float,
+    ids: Sequence[str],
+    groups: Sequence[Hashable] | None,
 ) -> Cell:
     base, post = plan.counts
     labels = (study.arms[0], plan.arm)
-    groups = _clusters(plan, clusters)
     once = sharpening_tax_interval(base, post, 1, confidence, groups)
-    smallest = plan.counts.smallest_n
     warnings = [
         *side_warnings(plan.sides[0], labels[0], base),
         *side_warnings(plan.sides[1], labels[1], post),
@@ -228,18 +304,19 @@ def _measured(
         pass_1=(once.pass_base, once.pass_post),
         gain=once.pass_gap.negated(),
         taxes=tuple(sharpening_tax_interval(base, post, k, confidence, groups) for k in ks),
-        crossing=crossover_set(base, post, smallest, confidence, groups),
+        crossing=crossover_set(base, post, plan.counts.smallest_n, confidence, groups),
         consistency=(
             consistency_gap(base, post, CONSISTENCY_K, confidence, groups)
-            if smallest >= CONSISTENCY_K
+            if plan.counts.smallest_n >= CONSISTENCY_K
             else None
         ),
         choice=_choice(plan.counts, study, confidence, groups),
         scripted=any(one.scripted for one in plan.sides),
         warnings=tuple(warnings),
+        without=None,
         counts=plan.counts,
         base_run=study.runs[plan.pair.name, plan.benchmark, labels[0]],
-        task_ids=frozenset(_compared(plan)),
+        task_ids=frozenset(ids),
     )
 
 
@@ -265,12 +342,3 @@ def _named(measure: Callable[..., Cell], plan: _Plan, *rest: Any) -> Cell:
         return measure(plan, *rest)
     except BadArgument as error:
         raise BadArgument(f"{plan.pair.name}, {plan.benchmark}, {plan.arm}: {error}") from None
-
-
-def _compared(plan: _Plan) -> list[str]:
-    """Return the ids of the tasks of a cell; runs always have some."""
-    return compared_ids(plan.sides) or []
-
-
-def _clusters(plan: _Plan, clusters: Clusterer | None) -> Sequence[Hashable] | None:
-    return None if clusters is None else clusters(plan.sides[0].settings, _compared(plan))

@@ -8,7 +8,7 @@ from agentenvs.harness.plain_data import as_data
 from agentenvs.harness.report.study_cells import CONSISTENCY_K, Cell
 from agentenvs.harness.report.study_stats import Line
 from agentenvs.harness.report.study_words import warnings
-from agentenvs.harness.tax.crossing_set import CrossoverSet
+from agentenvs.harness.tax.crossing import CrossoverSet
 from agentenvs.harness.tax.intervals import TaxInterval
 from agentenvs.harness.tax.options import KINDS
 from agentenvs.harness.tax.routing import Routing
@@ -45,6 +45,8 @@ def plain(found: StudyReport) -> dict[str, Any]:
             "cells": found.dependence.cells,
         },
         "signs": as_data(found.signs),
+        "signs_without_unsolvable": as_data(found.signs_without),
+        "changes": as_data(found.changes),
         "relations": [
             {
                 "against": one.against,
@@ -91,6 +93,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "crossover": _crossing(cell.crossing),
         "choice": None if cell.choice is None else _choice(cell.choice),
         "warnings": list(cell.warnings),
+        "without_unsolvable": None if cell.without is None else _cell(cell.without),
     }
 
 

@@ -22,6 +22,7 @@ _TOP = (
     "arms",
     "benchmarks",
     "budget",
+    "clusters",
     "common",
     "K",
     "missing",
@@ -31,6 +32,7 @@ _TOP = (
     "runs",
     "target",
     "title",
+    "unsolvable",
 )
 _PAIR = ("family", "name", "runs", "size")
 _PREDICT = ("early_K", "early_rollouts", "late_K", "late_rollouts", "seed", "splits")
@@ -77,6 +79,8 @@ class StudyFile:
             for the choice of an arm; None both where nothing is to be chosen.
         common: whether arms that played different tasks are compared on those that both have.
         predict: arguments of `split_half` that are not its defaults.
+        clusters, unsolvable: for benchmarks that have them, the file that tells which tasks hang
+            together, and the one of tasks that no agent can solve.
     """
 
     path: Path
@@ -92,6 +96,8 @@ class StudyFile:
     budget: float | None
     common: bool
     predict: Mapping[str, int]
+    clusters: Mapping[str, Path]
+    unsolvable: Mapping[str, Path]
 
     def shown(self, path: Path) -> str:
         """Return a path as short as it can be told: relative to the file where it lies below."""
@@ -112,7 +118,8 @@ def read_study(path: str | os.PathLike[str], missing: str | None = None) -> Stud
         missing: "error" or "skip"; default what the file says, or else "error".
 
     Raises:
-        BadArgument: no TOML there, an unknown or missing key, or a value that makes no sense.
+        BadArgument: no TOML there, an unknown or missing key, a value that makes no sense, or a
+            file of [clusters] or [unsolvable] that is not there.
         RunDamaged: runs are not there (names up to a hundred), and may not be skipped or are all.
     """
     where = Path(path)
@@ -160,6 +167,8 @@ def _checked(where: Path, plain: Mapping[str, Any], missing: str | None) -> Stud
         budget=budget,
         common=_typed("common", plain.get("common", False), bool, "true or false"),
         predict=_predict(plain.get("predict", {})),
+        clusters=_files("clusters", plain, where.parent, benchmarks),
+        unsolvable=_files("unsolvable", plain, where.parent, benchmarks),
     )
     _check_there(found, lenient)
     return found
@@ -357,6 +366,29 @@ def _predict(plain: Any) -> dict[str, int]:
                 f"got {value!r:.40}."
             )
     return dict(plain)
+
+
+def _files(
+    key: str, plain: Mapping[str, Any], root: Path, benchmarks: Sequence[str]
+) -> dict[str, Path]:
+    told = plain.get(key, {})
+    if not isinstance(told, dict):
+        raise BadArgument(f"Expected `{key}` to be a table of benchmarks, got {told!r:.40}.")
+    _known(f"[{key}]", told, benchmarks, "benchmark")
+    found = {}
+    for benchmark, text in told.items():
+        name = _typed(f"{benchmark} of [{key}]", text, str, "a path")
+        found[benchmark] = root / name
+        if not _is_file(found[benchmark]):
+            raise BadArgument(f"[{key}]: there is no file {name!r:.200} for {benchmark!r}.")
+    return found
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def _mode(given: str | None, plain: Mapping[str, Any]) -> str:

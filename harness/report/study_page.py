@@ -21,10 +21,10 @@ from agentenvs.harness.report.markup import table as grid
 from agentenvs.harness.report.paint import Picture
 from agentenvs.harness.report.paint_theme import theme
 from agentenvs.harness.report.study_cells import CONSISTENCY_K
+from agentenvs.harness.report.study_choices import choice_table
+from agentenvs.harness.report.study_entries import STAR, STARS, Table
 from agentenvs.harness.report.study_tables import (
-    STAR,
-    Table,
-    choice_table,
+    change_table,
     gain_table,
     published_table,
     relation_table,
@@ -61,17 +61,23 @@ def page(found: StudyReport, pictures: Sequence[Picture]) -> str:
 
 def _body(found: StudyReport, pictures: Sequence[Picture]) -> list[str]:
     def figures(start: str) -> str:
-        drawn = [figure(one) for one in pictures if one.name.startswith(start)]
-        return f"<div class='pair'>{''.join(drawn)}</div>" if len(drawn) > 1 else "".join(drawn)
+        """Return the figures of the main budget, and those of the others to open."""
+        mine = [one for one in pictures if one.name.startswith(start)]
+        main = [one for one in mine if one.name.endswith(f"_{found.main}")]
+        return _beside(main) + _others([one for one in mine if one not in main], found)
 
-    signs = sign_table(found.signs, words.shared(found))
+    signs = sign_table(found.signs, found.signs_without, words.shared(found))
     relations = relation_table(found.relations, found.ks)
     choices = choice_table(found.cells, found.study)
     beside = published_table(found.published, found.cells)
+    foretold = _beside([one for one in pictures if one.name == "prediction"])
     return [
-        _top(found, figures("tax_grid_")),
+        _top(found, [one for one in pictures if one.name.startswith("tax_grid_")]),
         _warnings(found),
-        section(signs.title, [_table(signs)], signs.name),
+        *(
+            section(one.title, [_table(one)], one.name)
+            for one in (signs, change_table(found.changes))
+        ),
         section("The tax by size", [figures("tax_by_size_")], "sizes"),
         section(
             relations.title if relations else "What the tax goes along with",
@@ -80,13 +86,16 @@ def _body(found: StudyReport, pictures: Sequence[Picture]) -> list[str]:
         ),
         section(
             "Whether a few rollouts foretell the tax",
-            [f"<div class='pair'>{bullets(words.predictor(found))}{figures('prediction')}</div>"],
+            [f"<div class='pair'>{bullets(words.predictor(found))}{foretold}</div>"],
             "prediction",
         ),
         section(beside.title, [_table(beside)], beside.name) if beside else "",
         *(
             section(one.title, [_table(one)], one.name)
-            for one in (gain_table(found.cells, found.ks), tax_table(found.cells, found.ks))
+            for one in (
+                gain_table(found.cells, found.main, found.changes),
+                tax_table(found.cells, found.ks, found.signs),
+            )
         ),
         section(choices.title, [_table(choices)], choices.name) if choices else "",
         section("Before believing it", [bullets(words.caveats(found))], "caveats"),
@@ -94,12 +103,29 @@ def _body(found: StudyReport, pictures: Sequence[Picture]) -> list[str]:
     ]
 
 
-def _top(found: StudyReport, figures: str) -> str:
+def _top(found: StudyReport, grids: Sequence[Picture]) -> str:
     scripted = paragraph(SCRIPTED_MARK, "scripted") if found.scripted else ""
+    first, *others = grids
+    told = f"<div>{bullets(words.findings(found))}{_others(others, found)}</div>"
     return (
         f"<section class='top' id='answer'>{scripted}<h2>{text(words.headline(found))}</h2>"
-        f"{paragraph(words.MEANING, 'ranges')}{bullets(words.findings(found))}{figures}</section>"
+        f"{paragraph(words.rule(found), 'ranges')}{paragraph(words.MEANING, 'ranges')}"
+        f"<div class='pair'>{figure(first)}{told}</div></section>"
     )
+
+
+def _beside(pictures: Sequence[Picture]) -> str:
+    drawn = "".join(figure(one) for one in pictures)
+    return f"<div class='pair'>{drawn}</div>" if len(pictures) > 1 else drawn
+
+
+def _others(pictures: Sequence[Picture], found: StudyReport) -> str:
+    """Return figures of the other budgets, which a reader may open."""
+    if not pictures:
+        return ""
+    *first, last = [str(k) for k in found.ks if k != found.main]
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return folded(f"The same with {listed} tries", _beside(pictures))
 
 
 def _warnings(found: StudyReport) -> str:
@@ -144,9 +170,9 @@ def _glossary() -> str:
             "model. In small print: every number that it may be.",
         ),
         (
-            f"Surely, {STAR}",
-            "The interval leaves out 0. One in twenty such intervals misses by chance; "
-            "discoveries are what stays when that is counted over all comparisons.",
+            f"{STAR} and {STARS}",
+            f"{STAR}: the interval leaves out 0. One in twenty such intervals misses by chance. "
+            f"{STARS}, beyond chance: it stays when that is allowed for over all comparisons.",
         ),
         (
             "Spearman's correlation",

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentenvs.harness.report.study_cells import CONSISTENCY_K, Cell
-from agentenvs.harness.report.study_tables import label
+from agentenvs.harness.report.study_entries import label
 from agentenvs.harness.tax.rank import Correlation
 from agentenvs.harness.tax.shares import Estimate
 
@@ -21,41 +21,46 @@ __all__ = ["pictures"]
 
 # More lines than this cannot be told apart.
 _LINES = 12
+_MANY = 16
 # Characters of a name that go into that of a file.
 _LONGEST = 60
 
 
 def pictures(found: StudyReport) -> list[Picture]:
-    """Draw a study: taxes as a grid and by size, and what they go along with.
+    """Draw a study: taxes as a grid and by size, and what they go along with, at each budget.
+
+    Names end in the budget. The main one comes first.
 
     Raises:
         ImportError: Matplotlib is missing.
     """
-    return [*_grids(found), *_sizes(found), *_scatters(found), *_foretold(found)]
+    ks = [found.main, *(k for k in found.ks if k != found.main)]
+    # By size there is a figure for each benchmark: of many, the main budget must do.
+    few = ks if len(ks) * len(found.study.benchmarks) <= _MANY else ks[:1]
+    return [
+        *(_grid(found, k) for k in ks),
+        *(one for k in few for one in _sizes(found, k)),
+        *(one for k in ks for one in _scatters(found, k)),
+        *_foretold(found),
+    ]
 
 
-def _grids(found: StudyReport) -> list[Picture]:
-    """Draw the taxes at the first and at the main budget, which may tell different stories."""
+def _grid(found: StudyReport, k: int) -> Picture:
     from agentenvs.harness.report import figures
 
     rows = list(dict.fromkeys(label(cell, found.cells) for cell in found.cells))
     columns = list(dict.fromkeys(cell.benchmark for cell in found.cells))
-    return [
-        figures.tax_grid(
-            rows,
-            columns,
-            {(label(cell, found.cells), cell.benchmark): cell.tax(k).tax_S for cell in found.cells},
-            k,
-            f"tax_grid_{k}",
-        )
-        for k in dict.fromkeys((found.ks[0], found.main))
-    ]
+    names = [(label(cell, found.cells), cell.benchmark) for cell in found.cells]
+    taxes = dict(zip(names, (cell.tax(k).tax_S for cell in found.cells), strict=True))
+    counted = next(one for one in found.signs if k == one.K and one.arm is None)
+    stay = {names[at] for at in counted.found}
+    return figures.tax_grid(rows, columns, taxes, k, f"tax_grid_{k}", found=stay)
 
 
-def _sizes(found: StudyReport) -> list[Picture]:
+def _sizes(found: StudyReport, k: int) -> list[Picture]:
     from agentenvs.harness.report import figures
 
-    at = found.ks.index(found.main)
+    at = found.ks.index(k)
     arms = {line.arm for line in found.lines}
     drawn = []
     for number, benchmark in enumerate(dict.fromkeys(line.benchmark for line in found.lines)):
@@ -72,70 +77,52 @@ def _sizes(found: StudyReport) -> list[Picture]:
             if points:
                 groups.setdefault(", ".join(parts) or "all", []).extend(points)
         if len({size for points in groups.values() for size, _ in points}) > 1:
-            drawn.append(
-                figures.tax_by_size(
-                    groups,
-                    found.main,
-                    f"tax_by_size_{number}_{_slug(benchmark)}",
-                    f"The tax by size: {benchmark}",
-                )
-            )
+            name = f"tax_by_size_{number}_{_slug(benchmark)}_{k}"
+            title = f"{benchmark}, {k} tries"
+            drawn.append(figures.tax_by_size(groups, k, name, title))
     return drawn
 
 
-def _scatters(found: StudyReport) -> list[Picture]:
+def _scatters(found: StudyReport, k: int) -> list[Picture]:
     from agentenvs.harness.report import figures
 
-    groups = _groups(found.cells)
-    tax = f"Tax_S({found.main})"
+    groups = {
+        name: [cell for cell in cells if not math.isnan(cell.tax(k).tax_S.value)]
+        for name, cells in _groups(found.cells).items()
+    }
+    tax = f"Tax_S({k})"
 
     def over(against: str) -> Correlation | None:
         told = [
             one.found
             for one in found.relations
-            if (one.against, one.K, one.arm, one.benchmark) == (against, found.main, None, None)
+            if (one.against, one.K, one.arm, one.benchmark) == (against, k, None, None)
         ]
         return told[0] if told else None
 
-    kept = {
-        name: [cell for cell in cells if not math.isnan(cell.tax(found.main).tax_S.value)]
-        for name, cells in groups.items()
-    }
     gains = {
-        name: [(cell.gain, cell.tax(found.main).tax_S) for cell in cells]
-        for name, cells in kept.items()
-        if cells
+        name: [(cell.gain, cell.tax(k).tax_S) for cell in cells] for name, cells in groups.items()
     }
     held = {
         name: [
-            (cell.consistency, cell.tax(found.main).tax_S)
-            for cell in cells
-            if cell.consistency is not None
+            (cell.consistency, cell.tax(k).tax_S) for cell in cells if cell.consistency is not None
         ]
-        for name, cells in kept.items()
+        for name, cells in groups.items()
     }
-    held = {name: points for name, points in held.items() if points}
     drawn = []
-    if gains:
-        drawn.append(
-            figures.scatter(
-                gains,
-                ("gain of pass@1", tax),
-                over("gain"),
-                "tax_over_gain",
-                "The tax and the gain at the first try",
-            )
-        )
-    if held:
-        drawn.append(
-            figures.scatter(
-                held,
-                (f"gain of pass^{CONSISTENCY_K}", tax),
-                over("consistency"),
-                "tax_over_consistency",
-                "The tax and what was gained in consistency",
-            )
-        )
+    for points, what, against, title in (
+        (gains, "gain of pass@1", "gain", "The tax and the gain at the first try"),
+        (
+            held,
+            f"gain of pass^{CONSISTENCY_K}",
+            "consistency",
+            "The tax and what was gained in consistency",
+        ),
+    ):
+        there = {name: some for name, some in points.items() if some}
+        if there:
+            name = f"tax_over_{against}_{k}"
+            drawn.append(figures.scatter(there, (what, tax), over(against), name, title))
     return drawn
 
 

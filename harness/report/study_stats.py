@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from agentenvs.harness.report.study_cells import Cell
+from agentenvs.harness.report.study_cells import CONSISTENCY_K, Cell
 from agentenvs.harness.tax.discovery import discoveries, p_value
 from agentenvs.harness.tax.rank import Correlation, spearman
 from agentenvs.harness.tax.shares import Estimate
@@ -20,6 +20,7 @@ __all__ = [
     "Line",
     "Relation",
     "Signs",
+    "changes",
     "dependence",
     "lines",
     "relations",
@@ -54,20 +55,23 @@ class Dependence:
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """How often the tax is positive at a budget.
+    """How often a measure is above 0 at a budget.
 
     Attributes:
+        measure: "tax_S", base minus arm; or "pass@k" or "pass^k", arm minus base.
         K: the budget.
         arm: the arm that is counted, None for all.
-        cells: how many have a tax; where S is undefined there is none.
+        cells: how many have the measure; where S is undefined there is no tax.
         above, below: those with an estimate above 0, below 0.
         sure_above, sure_below: those whose interval leaves out 0.
         found_above, found_below: those of them that stay when false discoveries are held at
             `rate` over all cells of the budget.
+        found: the places of these in the list of cells, rising.
         rate: the share of false ones among the discoveries that is allowed.
         method: how discoveries were found.
     """
 
+    measure: str
     K: int
     arm: str | None
     cells: int
@@ -77,6 +81,7 @@ class Signs:
     sure_below: int
     found_above: int
     found_below: int
+    found: tuple[int, ...]
     rate: float
     method: str
 
@@ -140,15 +145,13 @@ def dependence(cells: Sequence[Cell]) -> Dependence:
 def signs(
     cells: Sequence[Cell], ks: Sequence[int], dependent: bool, rate: float = 0.05
 ) -> tuple[Signs, ...]:
-    """Count the signs of Tax_S at each budget: of all cells, and of each arm where there are more.
-
-    Discoveries are looked for among all cells of a budget: by Benjamini and Hochberg where cells
-    are independent, by Benjamini and Yekutieli where they hang together, since how is unknown.
+    """Count taxes above and below 0, over all cells and, where there are several, over each arm.
 
     Args:
         cells: of the study.
         ks: the budgets.
-        dependent: whether cells hang together.
+        dependent: whether cells hang together, so that false discoveries are held down for any
+            dependence.
         rate: the share of false ones among the discoveries that is allowed.
     """
     arms = list(dict.fromkeys(cell.arm for cell in cells))
@@ -156,32 +159,71 @@ def signs(
     found = []
     for k in ks:
         taxes = [cell.tax(k).tax_S for cell in cells]
-        p = np.array([_chance(cell, tax) for cell, tax in zip(cells, taxes, strict=True)])
-        kept = discoveries(p, rate, "any" if dependent else "positive").rejected
-        for arm in groups:
-            mine = [
-                (tax, bool(stays))
-                for cell, tax, stays in zip(cells, taxes, kept, strict=True)
-                if arm in (None, cell.arm) and not math.isnan(tax.value)
-            ]
-            up = [(tax.low > 0, stays and tax.low > 0) for tax, stays in mine if tax.value > 0]
-            down = [(tax.high < 0, stays and tax.high < 0) for tax, stays in mine if tax.value < 0]
-            found.append(
-                Signs(
-                    K=k,
-                    arm=arm,
-                    cells=len(mine),
-                    above=len(up),
-                    below=len(down),
-                    sure_above=sum(sure for sure, _ in up),
-                    sure_below=sum(sure for sure, _ in down),
-                    found_above=sum(stays for _, stays in up),
-                    found_below=sum(stays for _, stays in down),
-                    rate=rate,
-                    method="Benjamini-Yekutieli" if dependent else "Benjamini-Hochberg",
-                )
-            )
+        found += _counted("tax_S", k, cells, taxes, groups, dependent, rate)
     return tuple(found)
+
+
+def changes(
+    cells: Sequence[Cell], ks: Sequence[int], dependent: bool, rate: float = 0.05
+) -> tuple[Signs, ...]:
+    """Count cells in which training raised and lowered pass@1, pass@K and pass^8.
+
+    Args:
+        cells: of the study; pass^8 is counted over those that have it.
+        ks: the budgets.
+        dependent: as in `signs`.
+        rate: as in `signs`.
+    """
+    nothing = Estimate(math.nan, math.nan, math.nan, math.nan)
+    kept = [nothing if cell.consistency is None else cell.consistency for cell in cells]
+    told = [("pass@k", 1, [cell.gain for cell in cells])]
+    told += [("pass@k", k, [cell.tax(k).pass_gap.negated() for cell in cells]) for k in ks]
+    told += [("pass^k", CONSISTENCY_K, kept)]
+    return tuple(
+        one
+        for measure, k, values in told
+        for one in _counted(measure, k, cells, values, [None], dependent, rate)
+    )
+
+
+def _counted(
+    measure: str,
+    k: int,
+    cells: Sequence[Cell],
+    values: Sequence[Estimate],
+    groups: Sequence[str | None],
+    dependent: bool,
+    rate: float,
+) -> list[Signs]:
+    p = np.array([_chance(cell, value) for cell, value in zip(cells, values, strict=True)])
+    stays = discoveries(p, rate, "any" if dependent else "positive").rejected
+    found = []
+    for arm in groups:
+        mine = {
+            at: value
+            for at, (cell, value) in enumerate(zip(cells, values, strict=True))
+            if arm in (None, cell.arm) and not math.isnan(value.value)
+        }
+        up = {at: value.low > 0 for at, value in mine.items() if value.value > 0}
+        down = {at: value.high < 0 for at, value in mine.items() if value.value < 0}
+        found.append(
+            Signs(
+                measure=measure,
+                K=k,
+                arm=arm,
+                cells=len(mine),
+                above=len(up),
+                below=len(down),
+                sure_above=sum(up.values()),
+                sure_below=sum(down.values()),
+                found_above=sum(bool(stays[at]) for at, sure in up.items() if sure),
+                found_below=sum(bool(stays[at]) for at, sure in down.items() if sure),
+                found=tuple(at for at in mine if (up | down).get(at) and stays[at]),
+                rate=rate,
+                method="Benjamini-Yekutieli" if dependent else "Benjamini-Hochberg",
+            )
+        )
+    return found
 
 
 def relations(

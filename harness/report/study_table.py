@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from agentenvs.harness.report import study_words as words
 from agentenvs.harness.report.markup import Cell as Entry
 from agentenvs.harness.report.markup import plain
+from agentenvs.harness.report.study_choices import choice_table
+from agentenvs.harness.report.study_entries import PLUS_MINUS, Table
 from agentenvs.harness.report.study_tables import (
-    PLUS_MINUS,
-    Table,
-    choice_table,
+    change_table,
     gain_table,
     published_table,
     relation_table,
@@ -31,30 +31,39 @@ __all__ = ["render"]
 # Padding, and the column that a box keeps between two.
 _GAP = 2
 _LISTED = 3
+_BUDGETS = 2
 # Not every terminal has a minus of its own.
 _PLAIN = str.maketrans({"\u2212": "-", "\u00a0": " "})
 
 
 def render(found: StudyReport, console: Console) -> None:
-    """Print a study: heading, warnings, findings, tables. Wide tables come in parts."""
+    """Print a study: heading, answer, warnings, findings, tables. Wide tables come in parts."""
     if found.scripted:
         _line(console, SCRIPTED_MARK, "bold red")
     _line(console, found.study.title, "bold")
     _line(console, words.lead(found))
+    console.print()
+    _line(console, words.headline(found), "bold")
+    _line(console, words.rule(found))
+    _line(console, words.MEANING)
+    console.print()
     for text, names in words.warnings(found.cells):
         _line(console, f"warning: {text} ({_some(names)})", "yellow")
     console.print()
     _list(console, "What came out", words.findings(found))
-    relations = relation_table(found.relations, found.ks, arms=False)
-    _table(console, sign_table(found.signs, words.shared(found)))
+    # More columns than these would not fit beside each other.
+    few = found.ks if len(found.ks) <= _BUDGETS else tuple(sorted({found.ks[0], found.main}))
+    relations = relation_table(found.relations, few, arms=False)
+    _table(console, sign_table(found.signs, found.signs_without, words.shared(found)))
+    _table(console, change_table(found.changes))
     if relations is not None:
         _table(console, relations)
     _list(console, "Whether a few rollouts foretell the tax", words.predictor(found))
     beside = published_table(found.published, found.cells)
     if beside is not None:
         _table(console, beside)
-    _table(console, gain_table(found.cells, found.ks))
-    _table(console, tax_table(found.cells, found.ks))
+    _table(console, gain_table(found.cells, found.main, found.changes, small=False))
+    _table(console, tax_table(found.cells, found.ks, found.signs))
     choices = choice_table(found.cells, found.study)
     if choices is not None:
         _table(console, choices)
@@ -119,7 +128,10 @@ def _table(console: Console, table: Table) -> None:
 def _entry(one: Entry) -> str:
     if not one.more:
         return _shown(one.text)
-    more = one.more if one.more.startswith(PLUS_MINUS) else f"({one.more.replace(' to ', '..')})"
+    more = f"({one.more.replace(' to ', '..')})"
+    if one.more.startswith(PLUS_MINUS):
+        # Four budgets side by side leave no room for the 0.
+        more = one.more.replace(f"{PLUS_MINUS}0.", f"{PLUS_MINUS}.")
     return _shown(f"{one.text} {more}")
 
 

@@ -3,89 +3,100 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from agentenvs.harness.report.formats import number, percent, signed, span
+from agentenvs.harness.report.formats import number, signed
 from agentenvs.harness.report.markup import Cell as Entry
 from agentenvs.harness.report.study_cells import CONSISTENCY_K, Cell
-from agentenvs.harness.report.study_file import StudyFile
+from agentenvs.harness.report.study_entries import (
+    STAR,
+    STARS,
+    Block,
+    Row,
+    Table,
+    blocks,
+    correlation,
+    crossing,
+    difference,
+    heading,
+    label,
+    stars,
+)
 from agentenvs.harness.report.study_published import Beside
 from agentenvs.harness.report.study_stats import AGAINST, Relation, Signs
-from agentenvs.harness.tax.crossing_set import CrossoverSet
-from agentenvs.harness.tax.options import KINDS
-from agentenvs.harness.tax.rank import Correlation
 from agentenvs.harness.tax.shares import Estimate
 
 __all__ = [
-    "PLUS_MINUS",
-    "STAR",
-    "Block",
-    "Table",
-    "choice_table",
-    "crossing",
+    "change_table",
     "gain_table",
-    "label",
+    "noisy",
     "published_table",
     "relation_table",
     "sign_table",
     "tax_table",
 ]
 
-#: marks a difference whose interval leaves out 0
-STAR = "*"
-#: stands before half of an interval's width
-PLUS_MINUS = "\u00b1"
 _NAMES = {
     "size": "the models' size",
     "gain": "the gain of pass@1",
     "consistency": f"the gain of pass^{CONSISTENCY_K}",
 }
+_STARRED = (
+    f"{STAR}: the interval leaves out 0; {STARS}: beyond chance, also when all comparisons are "
+    "judged together"
+)
+_SIGNS = (
+    "cells",
+    "above 0",
+    f"above {STAR}",
+    f"above {STARS}",
+    "below 0",
+    f"below {STAR}",
+    f"below {STARS}",
+)
 
-Block = tuple[str, tuple[tuple[Entry, ...], ...]]
-"""Rows that belong together, below a heading; "" for none."""
 
+def gain_table(
+    cells: Sequence[Cell], main: int, changes: Sequence[Signs], small: bool = True
+) -> Table:
+    """Return what training gained at the first try, and what is left of it after many.
 
-@dataclass(frozen=True)
-class Table:
-    """A table of text.
-
-    Attributes:
-        name: short, for anchors.
-        title: what it shows.
-        columns: the headers.
-        blocks: its rows, each with an entry for each column; the first says what the row is.
-        note: how to read it.
+    Args:
+        cells: of the study.
+        main: how many tries are many.
+        changes: as `changes` counts them.
+        small: whether changes have their intervals beside them, in small print.
     """
+    counted = {(one.measure, one.K): one for one in changes}
+    many = f"pass@{main}"
 
-    name: str
-    title: str
-    columns: tuple[str, ...]
-    blocks: tuple[Block, ...]
-    note: str
+    def after(rate: Estimate, change: Estimate, mark: str) -> Entry:
+        told = difference(change, 3)
+        more = f"{told.text} {told.more}" if small else ""
+        return Entry(number(rate.value, 3) + mark, more)
 
-
-def gain_table(cells: Sequence[Cell], ks: Sequence[int]) -> Table:
-    """Return what training gained at the first try, and what is left of it after many."""
-    last = ks[-1]
-    many = f"pass@{last}"
-
-    def row(cell: Cell) -> tuple[Entry, ...]:
-        found = cell.tax(last)
-        kept = cell.consistency
-        return (
+    def rows(at: int, cell: Cell) -> list[Row]:
+        found, kept = cell.tax(main), cell.consistency
+        gap = found.pass_gap.negated()
+        held = Entry("-")
+        if kept is not None:
+            held = difference(kept, 3, stars(kept, at, counted["pass^k", CONSISTENCY_K]))
+        row = (
             Entry(label(cell, cells)),
-            *(Entry(number(one.value, 3)) for one in cell.pass_1),
-            *(Entry(number(one.value, 3)) for one in (found.pass_base, found.pass_post)),
-            Entry("-") if kept is None else _difference(kept, 3),
+            Entry(number(cell.pass_1[0].value, 3)),
+            after(cell.pass_1[1], cell.gain, stars(cell.gain, at, counted["pass@k", 1])),
+            Entry(number(found.pass_base.value, 3)),
+            after(found.pass_post, gap, stars(gap, at, counted["pass@k", main])),
+            held if small else Entry(held.text),
             Entry(*crossing(cell.crossing)),
         )
+        return [row]
 
     return Table(
         name="gains",
         title="What training gained",
         columns=(
-            _heading(cells),
+            heading(cells),
             "pass@1 before",
             "after",
             f"{many} before",
@@ -93,86 +104,127 @@ def gain_table(cells: Sequence[Cell], ks: Sequence[int]) -> Table:
             f"pass^{CONSISTENCY_K} gained",
             "k*",
         ),
-        blocks=_blocks(cells, row),
+        blocks=blocks(cells, rows),
         note=(
             "pass@k: at least one of k tries succeeds; "
-            f"pass^{CONSISTENCY_K}: all {CONSISTENCY_K} do. k*: the number of tries from which "
-            "the base solves as many tasks as the trained model, and all that it may be; "
-            f"{STAR}: the interval leaves out 0."
+            f"pass^{CONSISTENCY_K}: all {CONSISTENCY_K} do. {_STARRED}. Of "
+            "two numbers the second has the stars of their difference"
+            f"{', told below it with its interval' if small else ''}. k*: the number of tries from "
+            "which the base solves as many tasks as the trained model, and all that it may be."
         ),
     )
 
 
-def tax_table(cells: Sequence[Cell], ks: Sequence[int]) -> Table:
-    """Return Tax_S of each cell at each budget."""
-    smallest = min(n for cell in cells for n, _ in cell.rollouts)
+def tax_table(cells: Sequence[Cell], ks: Sequence[int], signs: Sequence[Signs]) -> Table:
+    """Return Tax_S of each cell at each budget, and without the tasks that no agent can solve.
 
-    def row(cell: Cell) -> tuple[Entry, ...]:
-        return (Entry(label(cell, cells)), *(_difference(cell.tax(k).tax_S, 3) for k in ks))
+    Args:
+        cells: of the study.
+        ks: the budgets.
+        signs: as `signs` counts them.
+    """
+    counted = {one.K: one for one in signs if one.arm is None}
 
-    noisy = [k for k in ks if 2 * k > smallest]
-    listed = ", ".join(map(str, noisy))
+    def rows(at: int, cell: Cell) -> list[Row]:
+        taxes = [(cell.tax(k).tax_S, counted[k]) for k in ks]
+        marked = (difference(tax, 3, stars(tax, at, one)) for tax, one in taxes)
+        told: list[Row] = [(Entry(label(cell, cells)), *marked)]
+        rest = cell.without
+        if rest is not None:
+            others = (rest.tax(k).tax_S for k in ks)
+            told.append(
+                (
+                    Entry(f"- without {cell.tasks - rest.tasks} of {cell.tasks}"),
+                    *(difference(tax, 3, STAR if tax.sure else "") for tax in others),
+                )
+            )
+        return told
+
+    scatter = [f"K = {k}{where}" for k in ks if (where := noisy(cells, k)) is not None]
+    told = (
+        "Tax_S: how much less trying again mends after training than before it; above 0, "
+        f"training cost something. {_STARRED}."
+    )
+    if scatter:
+        told += (
+            f" More than half of the rollouts, where estimates scatter most: {'; '.join(scatter)}."
+        )
+    if any(cell.without is not None for cell in cells):
+        told += " Without: unsolvable tasks left out."
     return Table(
         name="taxes",
         title="The tax at each number of tries",
-        columns=(_heading(cells), *(f"Tax_S({k})" for k in ks)),
-        blocks=_blocks(cells, row),
-        note=(
-            "Tax_S: how much less trying again mends after training than before it; above 0, "
-            f"training cost something. {STAR}: the interval leaves out 0."
-            + (f" K = {listed} is more than half of the rollouts: high variance." if noisy else "")
-        ),
+        columns=(heading(cells), *(f"Tax_S({k})" for k in ks)),
+        blocks=blocks(cells, rows),
+        note=told,
     )
 
 
-def sign_table(signs: Sequence[Signs], shared: str) -> Table:
+def noisy(cells: Sequence[Cell], k: int) -> str | None:
+    """Return in which cells a budget is more than half of the rollouts, None where in none.
+
+    Returns:
+        "" where in all, or else words in brackets: the benchmarks, or how many of their cells.
+    """
+    high = [cell for cell in cells if 2 * k > cell.n]
+    if not high:
+        return None
+    if len(high) == len(cells):
+        return ""
+    told = []
+    for benchmark in dict.fromkeys(cell.benchmark for cell in high):
+        many = sum(cell.benchmark == benchmark for cell in high)
+        every = sum(cell.benchmark == benchmark for cell in cells)
+        told.append(benchmark + ("" if many == every else f": {many} of {every}"))
+    return f" ({', '.join(told)})"
+
+
+def sign_table(signs: Sequence[Signs], without: Sequence[Signs], shared: str) -> Table:
     """Return how many cells have a tax above and below 0, and how many with their interval.
 
     Args:
         signs: the counts.
+        without: those without the tasks that no agent can solve, if there are any.
         shared: how cells hang together, in words.
     """
-    blocks = []
-    for arm in dict.fromkeys(one.arm for one in signs):
-        rows = tuple(
-            (
-                Entry(f"Tax_S({one.K})"),
-                *(
-                    Entry(str(many))
-                    for many in (
-                        one.cells,
-                        one.above,
-                        one.sure_above,
-                        one.found_above,
-                        one.below,
-                        one.sure_below,
-                        one.found_below,
-                    )
-                ),
-            )
-            for one in signs
-            if one.arm == arm
+    arms = list(dict.fromkeys(one.arm for one in signs))
+    told: list[Block] = [
+        (
+            arm or ("all arms" if len(arms) > 1 else "all tasks" if without else ""),
+            tuple(_sign_row(f"Tax_S({one.K})", one) for one in signs if one.arm == arm),
         )
-        blocks.append((arm or ("all arms" if len(signs) > len(rows) else ""), rows))
-    first = signs[0]
+        for arm in arms
+    ]
+    if without:
+        rest = tuple(_sign_row(f"Tax_S({one.K})", one) for one in without if one.arm is None)
+        told.insert(1, ("without unsolvable tasks", rest))
     return Table(
         name="signs",
         title="How often there is a tax",
+        columns=("measure", *_SIGNS),
+        blocks=tuple(told),
+        note=f"{_starred(signs[0])}{' ' if shared else ''}{shared}",
+    )
+
+
+def change_table(changes: Sequence[Signs]) -> Table:
+    """Return in how many cells training raised and lowered success, for every number of tries.
+
+    Args:
+        changes: the counts.
+    """
+    return Table(
+        name="changes",
+        title="How often success rose and fell",
         columns=(
             "measure",
             "cells",
-            "above 0",
-            "interval above 0",
-            "found above 0",
-            "below 0",
-            "interval below 0",
-            "found below 0",
+            *("rose", f"rose {STAR}", f"rose {STARS}", "fell", f"fell {STAR}", f"fell {STARS}"),
         ),
-        blocks=tuple(blocks),
-        note=(
-            f"Found: stays when the share of false discoveries among all cells of a budget is held "
-            f"at {100 * first.rate:g} % ({first.method}).{' ' if shared else ''}{shared}"
+        blocks=(
+            ("", tuple(_sign_row(one.measure.replace("k", str(one.K)), one) for one in changes)),
         ),
+        note=f"{_STARRED}.",
     )
 
 
@@ -183,76 +235,37 @@ def relation_table(
 
     Args:
         relations: the correlations.
-        ks: the budgets.
+        ks: the budgets to tell.
         arms: whether those of single arms are told too.
     """
-    blocks = []
+    told: list[Block] = []
     for against in AGAINST:
         mine = [one for one in relations if one.against == against and (arms or one.arm is None)]
         groups = list(dict.fromkeys((one.arm, one.benchmark) for one in mine))
-        rows = []
+        rows: list[Row] = []
         for arm, benchmark in groups:
             by_k = {
                 one.K: one.found for one in mine if (one.arm, one.benchmark) == (arm, benchmark)
             }
-            shown = [_correlation(by_k[k]) if k in by_k else Entry("-") for k in ks]
+            shown = [correlation(by_k[k]) if k in by_k else Entry("-") for k in ks]
             size = max(found.n for found in by_k.values())
             rows.append((Entry(f"{arm or benchmark or 'all cells'} ({size})"), *shown))
         if rows:
-            blocks.append((f"with {_NAMES[against]}", tuple(rows)))
-    if not blocks:
+            told.append((f"with {_NAMES[against]}", tuple(rows)))
+    if not told:
         return None
+    every = dict.fromkeys(one.K for one in relations)
     return Table(
         name="relations",
         title="What the tax goes along with",
         columns=("cells", *(f"Tax_S({k})" for k in ks)),
-        blocks=tuple(blocks),
+        blocks=tuple(told),
         note=(
             "Spearman's rank correlation over cells, from \u22121 to 1, with its interval, which "
             "takes cells as independent: where they share tasks or a base it is too narrow. Over "
             "all cells, differences between benchmarks and arms count too. In brackets: how many "
             f"cells. {STAR}: the interval leaves out 0."
-        ),
-    )
-
-
-def choice_table(cells: Sequence[Cell], study: StudyFile) -> Table | None:
-    """Return which arm to ask and how often; None where the study does not ask."""
-    if study.target is None and study.budget is None:
-        return None
-
-    def row(cell: Cell) -> tuple[Entry, ...]:
-        made = cell.choice
-        if made is None or made.best is None:
-            return (Entry(label(cell, cells)), Entry("none will do"), *(Entry("-"),) * 4)
-        best, names = made.best, {"base": cell.base, "post": cell.arm}
-        rival = made.runner_up
-        sure = made.shares[KINDS.index(best.kind)]
-        return (
-            Entry(label(cell, cells)),
-            Entry(f"{names[best.arm]}@{best.k}"),
-            Entry(percent(best.coverage.value, 1)),
-            Entry(number(best.cost.value, 1)),
-            Entry("-" if rival is None else f"{names[rival.arm]}@{rival.k}"),
-            Entry(percent(sure) + ("" if made.decided else " ?")),
-        )
-
-    asked = (
-        f"the cheapest way to solve {percent(study.target)} of the tasks"
-        if study.target is not None
-        else f"the most tasks for {study.budget:g} a task"
-    )
-    first, second = study.price
-    return Table(
-        name="choices",
-        title="Which model to ask, and how often",
-        columns=(_heading(cells), "ask", "solves", "costs", "next best", "best in"),
-        blocks=_blocks(cells, row),
-        note=(
-            f"Asked for: {asked}. A rollout of {study.arms[0]} costs {first:g}, of another arm "
-            f"{second:g}; all k tries are paid for. name@k: that arm, k tries. Best in: the share "
-            "of samples of such tasks in which that kind of choice (the base, the trained model "
-            "once, or several times) is best; ?: the data do not decide."
+            + (" The page and --json tell it at all budgets." if len(ks) < len(every) else "")
         ),
     )
 
@@ -264,21 +277,22 @@ def published_table(found: Beside, cells: Sequence[Cell]) -> Table | None:
     ks = sorted({k for one in found.cells for k in one.tax_S})
     told = {id(one.cell): one for one in found.cells}
 
-    def row(cell: Cell) -> tuple[Entry, ...]:
+    def rows(at: int, cell: Cell) -> list[Row]:
         one = told[id(cell)]
         rates = zip(cell.pass_1, one.pass_1, strict=True)
         taxes = ((cell.tax(k).tax_S.value, one.tax_S.get(k, math.nan)) for k in ks)
-        return (
+        row = (
             Entry(label(cell, cells)),
             *(Entry(number(mine.value, 3), number(theirs, 3)) for mine, theirs in rates),
             *(Entry(signed(mine, 3), signed(theirs, 3)) for mine, theirs in taxes),
         )
+        return [row]
 
     return Table(
         name="published",
         title="Beside what was published",
-        columns=(_heading(cells), "pass@1 before", "after", *(f"Tax_S({k})" for k in ks)),
-        blocks=_blocks([one.cell for one in found.cells], row),
+        columns=(heading(cells), "pass@1 before", "after", *(f"Tax_S({k})" for k in ks)),
+        blocks=blocks([one.cell for one in found.cells], rows),
         note=(
             "Second: published of the same model and benchmark, with as many tasks and rollouts "
             f"({found.source})."
@@ -286,55 +300,19 @@ def published_table(found: Beside, cells: Sequence[Cell]) -> Table | None:
     )
 
 
-def crossing(found: CrossoverSet) -> tuple[str, str]:
-    """Return k* and the budgets that it may be, as text."""
-    if found.same:
-        return "same", "the curves are one"
-    k = f">{found.K}" if found.k is None else str(found.k)
-    if not found.decides:
-        return k, "undecided"
-    low = str(found.ks[0]) if found.ks else f">{found.K}"
-    high = f">{found.K}" if found.censored else str(found.ks[-1])
-    return k, "" if low == high == k else low if low == high else f"{low} to {high}"
-
-
-def _blocks(cells: Sequence[Cell], row: Callable[[Cell], tuple[Entry, ...]]) -> tuple[Block, ...]:
-    names = list(dict.fromkeys(cell.benchmark for cell in cells))
-    return tuple(
-        (name, tuple(row(cell) for cell in cells if cell.benchmark == name)) for name in names
+def _sign_row(name: str, one: Signs) -> Row:
+    counts = (
+        one.cells,
+        one.above,
+        one.sure_above,
+        one.found_above,
+        one.below,
+        one.sure_below,
+        one.found_below,
     )
+    return (Entry(name), *(Entry(str(many)) for many in counts))
 
 
-def _several(cells: Sequence[Cell]) -> tuple[bool, bool]:
-    """Return whether there is more than one pair, and more than one arm."""
-    return len({cell.pair.name for cell in cells}) > 1, len({cell.arm for cell in cells}) > 1
-
-
-def _heading(cells: Sequence[Cell]) -> str:
-    pairs, arms = _several(cells)
-    return ("pair, arm" if pairs else "arm") if arms else "pair"
-
-
-def label(cell: Cell, cells: Sequence[Cell]) -> str:
-    """Return what a cell is called among those of its benchmark."""
-    pairs, arms = _several(cells)
-    parts = [cell.pair.name] if pairs or not arms else []
-    return ", ".join([*parts, *([cell.arm] if arms else [])])
-
-
-def _difference(found: Estimate, digits: int) -> Entry:
-    """Return a difference with half of its interval's width."""
-    if math.isnan(found.value):
-        return Entry("undefined")
-    shown = signed(found.value, digits)
-    if math.isnan(found.low):
-        return Entry(shown, "no interval")
-    half = max(found.high - found.value, found.value - found.low)
-    return Entry(shown + (STAR if found.sure else ""), f"{PLUS_MINUS}{number(half, digits)}")
-
-
-def _correlation(found: Correlation) -> Entry:
-    if math.isnan(found.rho):
-        return Entry("undefined")
-    rho = Estimate(found.rho, math.nan, found.low, found.high)
-    return Entry(signed(rho.value, 2) + (STAR if rho.sure else ""), span(rho, 2, sign=True))
+def _starred(one: Signs) -> str:
+    told = f"at most {100 * one.rate:g} % of such findings are expected to be false"
+    return f"{_STARRED}: {told} ({one.method})."

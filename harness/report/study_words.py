@@ -14,7 +14,17 @@ from agentenvs.harness.report.study_stats import Signs
 if TYPE_CHECKING:
     from agentenvs.harness.report.study import StudyReport
 
-__all__ = ["MEANING", "caveats", "findings", "headline", "lead", "predictor", "shared", "warnings"]
+__all__ = [
+    "MEANING",
+    "caveats",
+    "findings",
+    "headline",
+    "lead",
+    "predictor",
+    "rule",
+    "shared",
+    "warnings",
+]
 
 #: what the tax is, for readers who never heard of it
 MEANING = (
@@ -39,23 +49,39 @@ def lead(found: StudyReport) -> str:
 
 
 def headline(found: StudyReport) -> str:
-    """Return what happened at the first try and with many, in a sentence for anyone."""
-    cells, last = found.cells, found.ks[-1]
-    gained = sum(cell.gain.low > 0 for cell in cells)
-    fell = sum(cell.tax(last).pass_gap.low > 0 for cell in cells)
-    what = "of the 1 comparison" if len(cells) == 1 else f"of {len(cells)} comparisons"
+    """Return what happened at the first try and with many, both ways, in a sentence for anyone."""
+    once, many = _change(found, "pass@k", 1), _change(found, "pass@k", found.main)
     return (
-        f"Training raised success at the first try in {gained} {what}, and lowered what {last} "
-        f"tries solve in {fell}, counting those whose {_percent(found)} interval leaves out 0."
+        f"Beyond chance, training raised success at the first try in {once.found_above} of "
+        f"{_many(len(found.cells))} and lowered it in {_none(once.found_below)}; with "
+        f"{found.main} tries it raised success in {_none(many.found_above)} and lowered it in "
+        f"{_none(many.found_below)}."
+    )
+
+
+def rule(found: StudyReport) -> str:
+    """Return what "beyond chance" means, in a sentence."""
+    one = found.signs[0]
+    return (
+        "Beyond chance: when all comparisons are judged together, at most "
+        f"{100 * one.rate:g} % of such findings are expected to be false. In the others there may "
+        "be a change or none."
     )
 
 
 def findings(found: StudyReport) -> tuple[str, ...]:
     """Return what came out, most important first."""
-    cells, last = found.cells, found.ks[-1]
-    told = [_gained(found), *(_signs(found, k) for k in dict.fromkeys((found.main, last)))]
-    told += [text for text in (_turns(found), _crossings(cells), _lost(cells, last)) if text]
-    return tuple(told)
+    told = (
+        _tax(found),
+        _other_budgets(found),
+        _beside(found),
+        _without(found),
+        _turns(found),
+        _gained(found),
+        _crossings(found.cells),
+        _held(found),
+    )
+    return tuple(text for text in told if text)
 
 
 def predictor(found: StudyReport) -> tuple[str, ...]:
@@ -104,7 +130,7 @@ def shared(found: StudyReport) -> str:
         return ""
     return (
         f"The cells are not independent: {', '.join(parts)}. A count of signs is no count of "
-        "independent trials, and false discoveries are held down for any kind of dependence."
+        "independent trials, and what is beyond chance is judged for any kind of dependence."
     )
 
 
@@ -113,13 +139,19 @@ def caveats(found: StudyReport) -> tuple[str, ...]:
     told = [
         "Intervals are about other tasks and rollouts of these models. They say nothing of "
         "another training run with the same recipe.",
-        f"Each interval stands by itself: where nothing differs, {_missed(found)} of 100 "
-        "comparisons leave out 0 by chance. Only the counts that stay at a share of false "
-        "discoveries allow for that.",
+        f"Each interval stands by itself: where nothing differs, {_missed(found)} of 100 leave out "
+        "0 by chance. What is told as beyond chance allows for that.",
         "The tax depends on the number of tries: neither its sign nor its order at one budget is "
         "a property of a model.",
     ]
     joined = [cell for cell in found.cells if cell.clusters < cell.tasks]
+    if len(joined) < len(found.cells):
+        where = f"In {_many(len(found.cells) - len(joined))}" if joined else "Here"
+        told.append(
+            f"{where} each task counts for itself. Where some are variants of one another, "
+            "intervals are too narrow and too much seems beyond chance: name them under [clusters] "
+            "in the study's file."
+        )
     if joined:
         sizes = dict.fromkeys((cell.tasks, cell.clusters) for cell in joined)
         shown = ", ".join(f"{tasks} tasks as {groups} groups" for tasks, groups in sizes)
@@ -144,46 +176,70 @@ def warnings(cells: Sequence[Cell]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((text, tuple(names)) for text, names in found.items())
 
 
-def _gained(found: StudyReport) -> str:
-    cells = found.cells
-    gains = sorted(cell.gain.value for cell in cells)
-    sure = sum(cell.gain.low > 0 for cell in cells)
-    lost = sum(cell.gain.high < 0 for cell in cells)
-    middle = _median(gains)
-    text = (
-        f"At the first try training gained in {sum(gain > 0 for gain in gains)} of "
-        f"{_many(len(cells))} (with its whole {_percent(found)} interval in {sure}); the "
-        "median gain of pass@1 is "
-        f"{signed(middle, 3)}"
-    )
-    return text + (f", and {lost} lost, by the same measure." if lost else ".")
+def _change(found: StudyReport, measure: str, k: int) -> Signs:
+    return next(one for one in found.changes if (one.measure, one.K) == (measure, k))
 
 
-def _signs(found: StudyReport, k: int) -> str:
-    one = next(sign for sign in found.signs if k == sign.K and sign.arm is None)
-    text = (
-        f"With {k} tries the tax is above 0 in {one.above} of {_many(one.cells)}. Its "
-        f"interval leaves out 0 in {one.sure_above} of those, and {one.found_above} stay when the "
-        f"share of false discoveries is held at {100 * one.rate:g} % ({one.method})."
-    )
-    text += _below(one)
-    published = found.published.positive if k == PUBLISHED_K else None
-    if published is not None:
-        text += (
-            f" Published with the same design: {published[0]} of {published[1]} above 0 "
-            f"({found.published.source})."
-        )
-    return text
+def _sign(signs: Sequence[Signs], k: int) -> Signs:
+    return next(one for one in signs if k == one.K and one.arm is None)
 
 
-def _below(one: Signs) -> str:
-    if not one.below:
-        return ""
-    if not one.sure_below:
-        return f" It is below 0 in {one.below}, with its interval in none."
+def _tax(found: StudyReport) -> str:
+    one = _sign(found.signs, found.main)
+    return f"With {found.main} tries the tax is {_both_sides(one)}."
+
+
+def _both_sides(one: Signs) -> str:
     return (
-        f" It is below 0 in {one.below}, with its interval in {one.sure_below}; "
-        f"{one.found_below} stay."
+        f"above 0 in {one.above} of {_many(one.cells)}, beyond chance in "
+        f"{_none(one.found_above)}, and below 0 in {_none(one.below)}"
+        + (f", beyond chance in {_none(one.found_below)}" if one.below else "")
+    )
+
+
+def _other_budgets(found: StudyReport) -> str:
+    others = [_sign(found.signs, k) for k in found.ks if k != found.main]
+    if not others:
+        return ""
+    above, below = (
+        [_none(many) for many in both]
+        for both in zip(*((one.found_above, one.found_below) for one in others), strict=True)
+    )
+    return (
+        f"With {_listed([str(one.K) for one in others])} tries it is, beyond chance, above 0 in "
+        f"{_listed(above)}, and below 0 in {_listed(below)}."
+    )
+
+
+def _beside(found: StudyReport) -> str:
+    published = found.published.positive
+    if published is None:
+        return ""
+    one = _sign(found.signs, PUBLISHED_K)
+    return (
+        f"With {PUBLISHED_K} tries the tax is above 0 in {one.above} of {one.cells}; published "
+        f"with the same design: {published[0]} of {published[1]} ({found.published.source})."
+    )
+
+
+def _without(found: StudyReport) -> str:
+    if not found.signs_without:
+        return ""
+    tagged = [cell for cell in found.cells if cell.without is not None]
+    one = _sign(found.signs_without, found.main)
+    return (
+        f"In {_many(len(tagged))} some tasks are told to be unsolvable. Without them the tax "
+        f"with {found.main} tries is {_both_sides(one)}."
+    )
+
+
+def _gained(found: StudyReport) -> str:
+    gains = sorted(cell.gain.value for cell in found.cells)
+    if len(gains) == 1:
+        return f"pass@1 changed by {signed(gains[0], 3)}."
+    return (
+        f"pass@1 changed by {signed(_median(gains), 3)} in the median comparison, by "
+        f"{signed(gains[0], 3)} to {signed(gains[-1], 3)} in all."
     )
 
 
@@ -206,29 +262,33 @@ def _crossings(cells: Sequence[Cell]) -> str:
     if not crossed:
         return "Nowhere was the base seen to catch up within the tries that were played."
     sure = sum(not cell.crossing.censored for cell in crossed)
-    ks = sorted(cell.crossing.k for cell in crossed if cell.crossing.k is not None)
-    middle = _median([float(k) for k in ks])
     return (
         f"In {len(crossed)} of {_many(len(cells))} the base was seen to catch up with the "
-        f"trained model within the tries that were played (in {sure} its band rules out that it "
-        f"never does); the median k* of those is {middle:g}."
+        f"trained model within the tries that were played; in {_none(sure)} of them the interval "
+        "of k* lies wholly within these tries."
     )
 
 
-def _lost(cells: Sequence[Cell], k: int) -> str:
-    fell = sum(cell.tax(k).pass_gap.low > 0 for cell in cells)
-    rose = sum(cell.tax(k).pass_gap.high < 0 for cell in cells)
-    kept = [cell.consistency for cell in cells if cell.consistency is not None]
-    text = (
-        f"{k} tries solve fewer tasks after training in {_many(fell)}, more in {rose}, counting "
-        "whole intervals."
+def _held(found: StudyReport) -> str:
+    one = _change(found, "pass^k", CONSISTENCY_K)
+    if not one.cells:
+        return ""
+    return (
+        f"The chance that {CONSISTENCY_K} of {CONSISTENCY_K} tries succeed rose, beyond chance, in "
+        f"{one.found_above} of {_many(one.cells)}, and fell in {_none(one.found_below)}."
     )
-    if kept:
-        text += (
-            f" All of {CONSISTENCY_K} tries succeed more often in "
-            f"{sum(gap.low > 0 for gap in kept)} of {len(kept)}."
-        )
-    return text
+
+
+def _none(many: int) -> str:
+    return str(many) if many else "none"
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Return words in a row; once if they are all "none"."""
+    if set(words) == {"none"}:
+        return "none"
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _median(values: Sequence[float]) -> float:

@@ -178,6 +178,42 @@ def test_a_study_becomes_a_table_and_a_page(
     assert main(["report", str(study), "--missing", "skip"]) == 0
     assert main(["report", str(study), "--title", "x"]) == 2
     assert "--title in the study's file" in capsys.readouterr().err
+    assert main(["report", str(study), "--clusters", "groups.tsv"]) == 2
+    assert "under [clusters] and [unsolvable]" in capsys.readouterr().err
+
+
+def test_a_study_asks_its_files_about_tasks_or_else_the_environment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab = {"env_id": "agentenvs/ToolLab-v0", "env_kwargs": {"world": 0}}
+    tasks = [f"0/order/{thing}/{how}" for thing in ("lamp", "chair") for how in ("two", "six")]
+    for benchmark in ("asked", "filed"):
+        for arm in ("base", "post"):
+            folder = tmp_path / benchmark / arm
+            folder.mkdir(parents=True)
+            (folder / "run.json").write_text(json.dumps(lab))
+            rows = (
+                {"task_id": name, "pass_flags": [True, at > 1, False, arm == "post"]}
+                for at, name in enumerate(tasks)
+            )
+            text = "".join(json.dumps(row) + "\n" for row in rows)
+            (folder / "outcomes.jsonl").write_text(text)
+    (tmp_path / "one.tsv").write_text("".join(f"{name}\tall\n" for name in tasks))
+    (tmp_path / "no.txt").write_text(f"{tasks[0]}\n")
+    study = tmp_path / "study.toml"
+    study.write_text(
+        'benchmarks = ["asked", "filed"]\narms = ["base", "post"]\nruns = "{benchmark}/{arm}"\n'
+        '[clusters]\nfiled = "one.tsv"\n[unsolvable]\nfiled = "no.txt"\n'
+        '[[pairs]]\nname = "p"\n'
+    )
+
+    def told(*more: str) -> list[tuple[int, bool]]:
+        assert main(["report", str(study), "--json", *more]) == 0
+        cells = json.loads(capsys.readouterr().out)["cells"]
+        return [(cell["clusters"], cell["without_unsolvable"] is None) for cell in cells]
+
+    assert told() == [(2, True), (1, False)]
+    assert told("--clusters", "none", "--unsolvable", "none") == [(4, True), (4, True)]
 
 
 def test_scripted_policies_are_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

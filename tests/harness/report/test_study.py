@@ -18,7 +18,8 @@ from rich.console import Console
 from agentenvs.errors import BadArgument, RunDamaged
 from agentenvs.harness.report.study import StudyReport, study_report
 from agentenvs.harness.report.study_cells import study_budgets
-from agentenvs.harness.report.study_words import caveats, findings, headline, warnings
+from agentenvs.harness.report.study_tables import gain_table, noisy
+from agentenvs.harness.report.study_words import caveats, findings, headline, rule, warnings
 from agentenvs.harness.tax import crossover, sharpening_tax_interval
 from agentenvs.harness.tax.reference import published
 
@@ -111,23 +112,98 @@ def test_skipped_cells_are_told(tmp_path: Path, made: Made) -> None:
 
 def test_tasks_may_hang_together(tmp_path: Path, made: Made) -> None:
     path = made(tmp_path)
-    asked: list[tuple[Mapping[str, Any], Sequence[str]]] = []
+    asked: list[tuple[Mapping[str, Any], Sequence[str], Path | None]] = []
 
-    def clusters(settings: Mapping[str, Any], ids: Sequence[str]) -> list[str]:
-        asked.append((settings, ids))
+    def clusters(settings: Mapping[str, Any], ids: Sequence[str], path: Path | None) -> list[str]:
+        asked.append((settings, ids, path))
         return [name[:2] for name in ids]
 
     found = study_report(path, clusters=clusters)
     assert {cell.clusters for cell in found.cells} == {10}
     assert len(asked) == 6
-    assert asked[0][1][0] == "t0"
+    assert (asked[0][1][0], asked[0][2]) == ("t0", None)
     assert "24 tasks as 10 groups" in " ".join(_shown(found).split())
+    alone = " ".join(_shown(study_report(path)).split())
+    assert "name them under [clusters]" in alone
 
 
-def test_the_headline_says_what_it_counts(found: StudyReport) -> None:
-    assert headline(found).endswith("counting those whose 95 % interval leaves out 0.")
-    assert "surely" not in " ".join((headline(found), *findings(found)))
-    assert any("5 of 100 comparisons leave out 0 by chance" in one for one in caveats(found))
+def test_files_tell_which_tasks_hang_together(tmp_path: Path, made: Made) -> None:
+    path = made(tmp_path)
+    path.write_text(path.read_text() + '[clusters]\ntwo = "groups.tsv"\n')
+    (tmp_path / "groups.tsv").write_text("".join(f"t{at}\tg{at // 4}\n" for at in range(24)))
+    found = study_report(path)
+    assert {cell.benchmark: cell.clusters for cell in found.cells} == {"one": 24, "two": 6}
+    shown = " ".join(_shown(found).split())
+    assert "In 3 comparisons each task counts for itself" in shown
+    assert "24 tasks as 6 groups" in shown
+    alone = study_report(path, clusters=None)
+    assert {cell.clusters for cell in alone.cells} == {24}
+    (tmp_path / "groups.tsv").write_text("t0\tg0\n")
+    with pytest.raises(BadArgument, match="p0, two, post: .*groups.tsv: .*23 have none"):
+        study_report(path)
+
+
+def test_unsolvable_tasks_are_left_out_beside(tmp_path: Path, made: Made, write: Write) -> None:
+    path = made(tmp_path)
+    path.write_text(path.read_text() + '[unsolvable]\none = "no.txt"\n')
+    (tmp_path / "no.txt").write_text("t1\tno size stated\nt5\nelsewhere\n")
+    found = study_report(path)
+    cell, other = found.cells[0], found.cells[1]
+    kept = [at for at in range(24) if at not in (1, 5)]
+    base, post = ((arm.c[kept], arm.n[kept]) for arm in cell.counts)
+    assert cell.without is not None
+    assert cell.without.tasks == 22
+    assert cell.without.tax(16) == sharpening_tax_interval(base, post, 16)
+    assert cell.tasks == 24
+    assert other.without is None
+    assert [one.K for one in found.signs_without] == [8, 16, 32]
+    shown = " ".join(_shown(found).split())
+    assert "- without 2 of 24" in shown
+    assert "In 3 comparisons some tasks are told to be unsolvable" in shown
+    assert "without unsolvable tasks" in found.page()
+    plain = found.to_dict()
+    assert plain["cells"][0]["without_unsolvable"]["tasks"] == 22
+    assert plain["cells"][1]["without_unsolvable"] is None
+    assert study_report(path, unsolvable=None).signs_without == ()
+    (tmp_path / "no.txt").write_text("".join(f"t{at}\n" for at in range(24)))
+    with pytest.raises(BadArgument, match="p0, one, post: all of its 24 tasks"):
+        study_report(path)
+
+
+def test_the_headline_tells_both_sides(tmp_path: Path, toml: Made, write: Write) -> None:
+    one, two = [0] * 20 + [7, 9] * 10, [3, 5] * 20
+    for pair, arms in (("p0", (one, two)), ("p1", (two, one))):
+        for benchmark in ("one", "two"):
+            for arm, c in zip(("base", "post"), arms, strict=True):
+                write(tmp_path, f"{pair}/{benchmark}/{arm}", c)
+    found = study_report(toml(tmp_path, ["", ""], ["base", "post"], "K = [16]\n"))
+    assert headline(found) == (
+        "Beyond chance, training raised success at the first try in 0 of 4\u00a0comparisons and "
+        "lowered it in none; with 16 tries it raised success in 2 and lowered it in 2."
+    )
+    assert "surely" not in " ".join((headline(found), rule(found), *findings(found)))
+    assert any("5 of 100 leave out 0 by chance" in one for one in caveats(found))
+
+
+def test_stars_show_the_cells_that_sentences_count(found: StudyReport) -> None:
+    table = gain_table(found.cells, found.main, found.changes)
+    after = [row[2].text for _, rows in table.blocks for row in rows]
+    counted = next(one for one in found.changes if one.K == 1)
+    assert sum(text.endswith("**") for text in after) == len(counted.found) > 0
+    assert sum(text.endswith("*") for text in after) == counted.sure_above + counted.sure_below
+
+
+def test_budgets_are_judged_by_each_cells_rollouts(
+    tmp_path: Path, toml: Made, write: Write
+) -> None:
+    for pair in ("p0", "p1"):
+        for benchmark, n in (("one", 32), ("two", 64 if pair == "p0" else 128)):
+            for arm in ("base", "post"):
+                write(tmp_path, f"{pair}/{benchmark}/{arm}", [1, 5, 9], n)
+    found = study_report(toml(tmp_path, ["", ""], ["base", "post"], "K = [8, 16, 32]\n"))
+    assert [noisy(found.cells, k) for k in (16, 32, 40)] == [None, " (one)", " (one, two: 1 of 2)"]
+    assert noisy(found.cells, 100) == ""
+    assert "scatter most: K = 32 (one)." in " ".join(_shown(found).split())
 
 
 def test_cells_that_share_tasks_are_dependent(found: StudyReport) -> None:
@@ -189,7 +265,13 @@ def test_a_choice_is_made_where_it_is_asked_for(tmp_path: Path, made: Made) -> N
     found = study_report(path)
     assert found.study.budget == 16
     assert all(cell.choice is not None for cell in found.cells)
-    assert "Which model to ask" in _shown(found)
+    shown = _shown(found)
+    assert "Which model to ask" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    best = found.cells[0].choice
+    assert best is not None
+    assert best.best is not None
+    assert f"{100 * best.best.coverage.low:.0f}..{100 * best.best.coverage.high:.0f}" in shown
     assert found.to_dict()["cells"][0]["choice"]["best"]["k"] >= 1
 
 
@@ -247,7 +329,10 @@ def test_plain_data_is_json_and_whole(found: StudyReport) -> None:
 def test_pictures_have_names_of_their_own(found: StudyReport) -> None:
     names = [picture.name for picture in found.pictures()]
     assert len(set(names)) == len(names)
-    assert {"tax_grid_8", "tax_grid_16", "tax_over_gain", "prediction"} <= set(names)
+    assert set(names) >= {
+        "prediction",
+        *(f"tax_{name}_{k}" for name in ("grid", "over_gain", "by_size_0_one") for k in found.ks),
+    }
     assert all(re.fullmatch(r"\w+", name, flags=re.ASCII) for name in names)
 
 
@@ -272,6 +357,14 @@ def test_the_page_asks_nothing_of_the_network(found: StudyReport) -> None:
     assert "script" not in links.tags
     assert len(page.encode()) < 3_000_000
     assert page.count("<svg") == len(found.pictures())
+
+
+def test_the_answer_comes_before_its_details(found: StudyReport) -> None:
+    page = found.page()
+    first = page.index("figure-tax_grid_16")
+    assert page.index("Beyond chance, training raised") < first < page.index("<li>With 16 tries")
+    assert page.index("The same with 8 and 32 tries") < page.index("figure-tax_grid_8'")
+    assert first < page.index("figure-tax_grid_8'")
 
 
 def test_the_same_study_gives_the_same_page(tmp_path: Path, found: StudyReport, made: Made) -> None:

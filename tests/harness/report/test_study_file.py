@@ -62,6 +62,16 @@ def test_everything_can_be_told(tmp_path: Path) -> None:
     assert found.pairs == (Pair("small", 31e9, "gemma-4"),)
 
 
+def test_files_about_tasks_are_told_for_each_benchmark(tmp_path: Path) -> None:
+    _touch(tmp_path, "groups.tsv", "no.txt")
+    told = '[clusters]\nBFCL = "groups.tsv"\n[unsolvable]\nBFCL = "no.txt"\n'
+    found = _read(tmp_path, _HEAD + told + _PAIR)
+    assert found.clusters == {"BFCL": tmp_path / "groups.tsv"}
+    assert found.unsolvable == {"BFCL": tmp_path / "no.txt"}
+    bare = _read(tmp_path, _HEAD + _PAIR)
+    assert (bare.clusters, bare.unsolvable) == ({}, {})
+
+
 def test_a_pair_may_have_paths_of_its_own(tmp_path: Path) -> None:
     _touch(tmp_path, "elsewhere/b.jsonl", "runs/small/BFCL/post.jsonl")
     text = _HEAD + _PAIR + '[pairs.runs.BFCL]\nbase = "elsewhere/b.jsonl"\n'
@@ -162,6 +172,11 @@ def test_skipping_all_is_refused(tmp_path: Path) -> None:
         ("title = 3" + _HEAD + _PAIR, "`title` to be text"),
         ('common = "yes"' + _HEAD + _PAIR, "`common` to be true or false"),
         (_HEAD + "[predict]\nsplits = 0" + _PAIR, "`splits` of [predict]"),
+        ("clusters = 3" + _HEAD + _PAIR, "`clusters` to be a table of benchmarks"),
+        (_HEAD + '[clusters]\nBFLC = "x"' + _PAIR, "Did you mean 'BFCL'?"),
+        (_HEAD + "[clusters]\nBFCL = 3" + _PAIR, "`BFCL of [clusters]` to be a path"),
+        (_HEAD + '[unsolvable]\nBFCL = "x"' + _PAIR, "[unsolvable]: there is no file 'x'"),
+        (_HEAD + f'[unsolvable]\nBFCL = "{"x" * 5000}"' + _PAIR, "[unsolvable]: there is no file"),
         ("x = ", "expected TOML"),
         ("title = " + 9999 * "[" + 9999 * "]" + _HEAD, "not nested this deeply"),
         ("title." + 3000 * "a." + "a = 1" + _HEAD + _PAIR, "not nested this deeply"),

@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from agentenvs.harness.report.study import StudyReport, study_report
-from agentenvs.harness.report.study_stats import dependence, lines, relations, signs
+from agentenvs.harness.report.study_stats import changes, dependence, lines, relations, signs
 from agentenvs.harness.tax import spearman
 
 Made = Callable[..., Path]
 
 
 def test_unequal_groups_are_tested_as_their_intervals_are_made(tmp_path: Path, made: Made) -> None:
-    def most_in_one(settings: Mapping[str, Any], ids: Sequence[str]) -> list[str]:
+    def most_in_one(
+        settings: Mapping[str, Any], ids: Sequence[str], path: Path | None
+    ) -> list[str]:
         return ["big" if at < 16 else name for at, name in enumerate(ids)]
 
     path = made(tmp_path)
@@ -25,7 +27,7 @@ def test_unequal_groups_are_tested_as_their_intervals_are_made(tmp_path: Path, m
     for one in signs(found.cells, found.ks, dependent=False, rate=0.5):
         taxes = [cell.tax(one.K).tax_S for cell in found.cells]
         assert one.found_above <= one.sure_above == sum(tax.low > 0 for tax in taxes)
-    alone = study_report(path, clusters=lambda settings, ids: ["one"] * len(ids))
+    alone = study_report(path, clusters=lambda settings, ids, path: ["one"] * len(ids))
     assert all(one.found_above == one.found_below == 0 for one in alone.signs)
 
 
@@ -36,6 +38,23 @@ def test_signs_are_counted_with_and_without_intervals(found: StudyReport) -> Non
         assert one.below == sum(tax.value < 0 for tax in taxes)
         assert one.sure_above == sum(tax.low > 0 for tax in taxes)
         assert one.found_above <= one.sure_above <= one.above <= one.cells == 6
+
+
+def test_what_is_found_is_named(found: StudyReport) -> None:
+    for one in (*found.signs, *found.changes):
+        assert len(one.found) == one.found_above + one.found_below
+    one = next(one for one in found.changes if (one.measure, one.K) == ("pass@k", 1))
+    assert one.found
+    assert all(found.cells[at].gain.sure for at in one.found)
+
+
+def test_changes_of_success_are_counted_both_ways(found: StudyReport) -> None:
+    told = {(one.measure, one.K): one for one in changes(found.cells, found.ks, dependent=True)}
+    assert list(told) == [*(("pass@k", k) for k in (1, 8, 16, 32)), ("pass^k", 8)]
+    gaps = [cell.tax(32).pass_gap for cell in found.cells]
+    assert told["pass@k", 32].above == sum(gap.value < 0 for gap in gaps)
+    assert told["pass@k", 32].sure_below == sum(gap.low > 0 for gap in gaps) > 0
+    assert told["pass@k", 1].sure_above == sum(cell.gain.low > 0 for cell in found.cells)
 
 
 def test_any_dependence_finds_no_more(found: StudyReport) -> None:
