@@ -15,8 +15,7 @@ from agentenvs.harness.tax.bands import Band, CurveBands, TaxBands, curve_bands,
 from agentenvs.harness.tax.bootstrap import TaxBootstrap, bootstrap_cells, bootstrap_tax
 from agentenvs.harness.tax.consistency import consistency_gap, hat_curve
 from agentenvs.harness.tax.counts import Counts
-from agentenvs.harness.tax.crossing import CrossoverInterval, crossover_interval
-from agentenvs.harness.tax.crossing_set import CrossoverSet, crossover_set
+from agentenvs.harness.tax.crossing import CrossoverSet, crossover_set
 from agentenvs.harness.tax.decomposition import BINS, Decomposition, decompose, flow
 from agentenvs.harness.tax.demand import expected_tries
 from agentenvs.harness.tax.discovery import Discoveries, discoveries, p_value
@@ -70,7 +69,6 @@ __all__ = [
     "Correlation",
     "Counts",
     "Crossover",
-    "CrossoverInterval",
     "CrossoverSet",
     "CurveBands",
     "Decomposition",
@@ -98,7 +96,6 @@ __all__ = [
     "compare",
     "consistency_gap",
     "crossover",
-    "crossover_interval",
     "crossover_set",
     "curve",
     "curve_bands",

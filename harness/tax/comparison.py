@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agentenvs.harness.tax.crossing import CrossoverInterval
+from agentenvs.harness.tax.crossing import CrossoverSet
 from agentenvs.harness.tax.intervals import TaxInterval
 from agentenvs.harness.tax.measures import Crossover
 from agentenvs.harness.tax.shares import Estimate, PartitionInterval
@@ -56,9 +56,9 @@ class Comparison:
         confidence: what the intervals aim at.
         pass_1: mean pass@1, for each arm.
         pass_1_gap: first minus second.
-        rows: the measures at each budget, the headline first.
+        rows: the measures at each budget, in the order asked for.
         crossing: where the first arm's curve reaches the second's.
-        crossing_interval: how sure that is.
+        crossing_set: every budget at which that may be.
         m: the number of rollouts to which the shares are standardised.
         shares: tasks never, sometimes and always solved in m rollouts, for each arm.
         warnings: what may spoil the comparison, in sentences, each with its remedy.
@@ -77,12 +77,24 @@ class Comparison:
     pass_1_gap: Estimate
     rows: tuple[Row, ...]
     crossing: Crossover
-    crossing_interval: CrossoverInterval
+    crossing_set: CrossoverSet
     m: int
     shares: tuple[PartitionInterval, PartitionInterval]
     warnings: tuple[str, ...]
     unsolvable: int = 0
     without: Comparison | None = None
+
+    @property
+    def headline(self) -> Row:
+        """The row to be told first: the largest budget that is not of high variance."""
+        well = [row for row in self.rows if row.K > 1 and not row.high_variance]
+        return max(well, key=lambda row: row.K) if well else self.rows[0]
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the budgets rise, so that none of them is put first for a reason."""
+        ks = [row.K for row in self.rows]
+        return ks == sorted(ks)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data; the arms' numbers are keyed by `labels`.
@@ -90,7 +102,7 @@ class Comparison:
         NaN stays NaN; `undefined` says why. In `crossover`, `k`, `low` and `high` are None where
         they lie beyond K; where both curves are the same, `same` says so and `k` is None too.
         """
-        at = self.crossing_interval
+        at = self.crossing_set
 
         def arms(first: Any, second: Any) -> dict[str, Any]:
             return {self.labels[0]: first, self.labels[1]: second}
@@ -130,8 +142,10 @@ class Comparison:
                 "K": at.K,
                 "confidence": at.confidence,
                 "draws": at.draws,
-                "share_censored": at.censored,
-                "share_at_1": at.at_one,
+                "budgets": list(at.ks),
+                "share_censored": at.share_censored,
+                "share_at_1": float(at.share[0]),
+                "share_stays_above": at.stays_above,
                 "same": at.same,
                 "decides": at.decides,
                 "stays_above": self.crossing.stays_above,

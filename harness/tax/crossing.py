@@ -1,195 +1,214 @@
-"""How sure k* is: a bootstrap over tasks, both arms of a task drawn together."""
+"""Which budgets may be the first crossing k*: an interval by resampling, a set by a band."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agentenvs.harness.tax._checks import Arm, Paired, Tasks, check_seed, check_times, paired
+from agentenvs.harness.tax._checks import Arm, Paired, paired, single_k
+from agentenvs.harness.tax.bands import gap_band
 from agentenvs.harness.tax.clusters import Clusters, by_cluster, cluster_codes, cluster_count
+from agentenvs.harness.tax.curves import misses
+from agentenvs.harness.tax.linear import critical_for
 from agentenvs.harness.tax.measures import TIE, crossover
-from agentenvs.harness.tax.resampled import ends
-from agentenvs.harness.tax.shares import quantile
+from agentenvs.harness.tax.resampled import drawn_again
+from agentenvs.harness.tax.simultaneous import Sup, checked_sup
 
-__all__ = ["CrossoverInterval", "crossover_interval"]
+__all__ = ["CrossoverSet", "crossover_set"]
 
-# How many numbers a block of draws or of curves holds at a time.
-_BLOCK = 2**21
-
-_Times = NDArray[np.int64] | NDArray[np.float64]
+# Up to so many budgets, each is looked at.
+_DENSE = 512
 
 
-class CrossoverInterval(NamedTuple):
-    """k* with its interval.
+class CrossoverSet(NamedTuple):
+    """Where k* may lie, made by `crossover_set`.
 
-    An interval from 1 to None says nothing: the data do not decide. So it is where there is
-    nothing to resample: one task, tasks all alike, or arms that are equal task by task. The
-    shares are NaN then.
+    `low` and `high` are what replicates of the tasks say, about as often right as `confidence`.
+    `ks` and `censored` are more cautious: all that a band over the whole gap allows, right at
+    least as often. Each is everything where the data say nothing; so it is for arms that are the
+    same, which `same` tells apart.
 
     Attributes:
         k: k* as `crossover` gives it; None where it lies beyond K.
-        low, high: the ends of the interval; None where an end lies beyond K.
+        low, high: the ends of the percentile interval; None where an end lies beyond K.
+        ks: the budgets that the band of the gap allows as the first crossing, rising. Beyond
+            1,024 budgets, about half of these are looked at, and what lies between two of them
+            is allowed where either is.
+        censored: whether the band allows that base does not catch up within K.
+        share: (K,) how often replicates have their k* at 1, ..., K (at the budgets looked at);
+            NaN where no task differs from another, so that there is nothing to draw again.
+        share_censored: how often they have none up to K.
+        stays_above: how often they have one and base stays at or above from there to K.
         K: the largest budget looked at.
-        confidence: what the interval aims at.
-        draws: how many replicates it rests on.
-        censored: the share of replicates whose k* lies beyond K.
-        at_one: the share of replicates with k* = 1.
+        confidence: how often the set should hold the true k*.
+        method: how the set was made.
+        covers: what it covers.
         same: whether both curves are the same up to K, so that neither crosses the other.
+        tasks: how many tasks it rests on.
+        clusters: how many clusters of tasks, as many as tasks where each stands alone.
+        draws: how many replicates the shares rest on.
     """
 
     k: int | None
     low: int | None
     high: int | None
+    ks: tuple[int, ...]
+    censored: bool
+    share: NDArray[np.float64]
+    share_censored: float
+    stays_above: float
     K: int
     confidence: float
-    draws: int
-    censored: float
-    at_one: float
+    method: str
+    covers: tuple[str, ...]
     same: bool
+    tasks: int
+    clusters: int
+    draws: int
 
     @property
     def decides(self) -> bool:
-        """Whether the interval leaves anything out."""
+        """Whether the interval leaves out the first try, or what lies beyond K."""
         return self.low != 1 or self.high is not None
 
 
-def crossover_interval(
+def crossover_set(
     base: Arm,
     post: Arm,
     K: int,  # noqa: N803
     confidence: float = 0.95,
-    draws: int = 1000,
-    seed: int = 0,
     clusters: Clusters | None = None,
-) -> CrossoverInterval:
-    """Return k* with a percentile interval from tasks drawn again with replacement.
+    draws: int = 2000,
+    seed: int = 0,
+) -> CrossoverSet:
+    """Return where the first k may lie at which base solves as many tasks as post.
 
-    Rollouts are not drawn again: a task's counts hold their noise already. The same arguments
-    give the same interval, in whatever order the tasks come.
+    The interval goes from one percentile of the k* of replicates to the other: tasks are drawn
+    again with replacement, both arms of a task and all tasks of a cluster together; rollouts are
+    not, since counts hold their noise. It is widened to hold the estimate, and to Student's tails
+    where there are few tasks or clusters. Where an arm has the same value in every task, which
+    replicates would take for exact, and where there is one cluster, its ends are those of the set.
+
+    k is in the set where the band of the gap reaches 0 or more at k and lies, with its lower
+    end, below 0 at all smaller budgets. Since the band holds the whole true gap as often as
+    `confidence` says, the set holds the true k* at least as often.
 
     Args:
         base: a pair (c, n) of (T,) arrays, or `Counts`.
         post: the same over the same tasks; `Counts` are matched by task id.
         K: the largest budget to look at, at most the smallest n of both.
-        confidence: the share of intervals that should hold the truth.
-        draws: replicates, up to a million.
+        confidence: how often the set should hold the true k*.
+        clusters: a label for each of base's tasks, or a mapping from task ids to labels; tasks
+            of one label were drawn together.
+        draws: curves of errors drawn for the band, and replicates for the shares.
         seed: of the draws.
-        clusters: tasks that are drawn together: a label for each task in base's order, or a
-            mapping from task ids to labels.
 
     Raises:
-        BadArgument: as `crossover`, or `confidence` outside (0, 1), or no sensible `draws`, or no
-            label for a task.
+        BadArgument: as `crossover`, or bad `clusters`, `confidence`, `draws`.
     """
     arms = paired(base, post)
-    quantile(confidence)
-    check_times("draws", draws)
-    rng = np.random.default_rng(check_seed(seed))
-    found = crossover(arms.base, arms.post, K)
-    same = bool((np.abs(found.gap) <= TIE).all())
     size = len(arms.base.c)
+    most = single_k("K", K, arms.smallest_n)
     codes = cluster_codes(clusters, base, size)
-    groups = cluster_count(codes, size)
-    kinds, where = np.unique(np.column_stack((*arms.base, *arms.post)), axis=0, return_inverse=True)
-    where = where.reshape(-1)
-    if len(kinds) == 1 or groups == 1 or _alike(arms):
-        nan = math.nan
-        return CrossoverInterval(found.k, 1, None, found.K, confidence, draws, nan, nan, same)
-    each = Paired(*(Tasks(*kinds[:, at : at + 2].T) for at in (0, 2)))
-    if codes is None:
-        lots = _lots(rng, np.bincount(where), draws)
-    else:
-        lots = _cluster_lots(rng, where, codes, draws)
-    ranks = np.concatenate([_first_crossings(each, times, K) for times in lots])
-    low, high = ends(ranks, confidence, K + 1 if found.k is None else found.k)
-    return CrossoverInterval(
+    sup = checked_sup(confidence, draws, seed)
+    found = crossover(arms.base, arms.post, most)
+    ks = _looked_at(most)
+    hits = [1 - misses(arm, ks) for arm in arms]
+    band, _ = gap_band(hits[0], hits[1], codes, sup)
+    # Unknown ends leave everything open.
+    reaches = ~(band.high < -TIE)
+    behind = ~(band.low >= -TIE)
+    open_until = np.concatenate(([True], np.logical_and.accumulate(behind)))
+    # A budget between two that were looked at may be k* where the next one may, or where the
+    # band had reached 0 at the last one and was still open.
+    at = np.searchsorted(ks, np.arange(1, most + 1))
+    exact = ks[at] == np.arange(1, most + 1)
+    last = np.where(exact, at, at - 1)
+    allowed = open_until[at] & (reaches[at] | reaches[last])
+    if found.k is not None:
+        allowed[found.k - 1] = True
+    counts, stays = _replicates(hits[0] - hits[1], arms, codes, sup)
+    share = np.zeros(most)
+    share[ks - 1] = counts[:-1]
+    low, high = int(allowed.argmax()) + 1, most - int(allowed[::-1].argmax())
+    if not allowed.any():
+        low = most + 1
+    if open_until[-1]:
+        high = most + 1
+    critical = critical_for(confidence, codes, size)
+    unknown = any(_alike(values) for values in (*hits, hits[0] - hits[1]))
+    if not (unknown or math.isnan(critical)):
+        tail = NormalDist().cdf(-critical)
+        low, high = _ends(share, tail, most + 1 if found.k is None else found.k)
+    return CrossoverSet(
         k=found.k,
-        low=None if low > K else int(low),
-        high=None if high > K else int(high),
-        K=found.K,
+        low=None if low > most else low,
+        high=None if high > most else high,
+        ks=tuple((np.flatnonzero(allowed) + 1).tolist()),
+        censored=bool(open_until[-1]),
+        share=share,
+        share_censored=float(counts[-1]),
+        stays_above=stays,
+        K=most,
         confidence=confidence,
+        method="percentile, sup-t",
+        covers=("tasks", "rollouts"),
+        same=bool((np.abs(found.gap) <= TIE).all()),
+        tasks=size,
+        clusters=cluster_count(codes, size),
         draws=draws,
-        censored=float(np.mean(ranks > K)),
-        at_one=float(np.mean(ranks == 1)),
-        same=same,
     )
 
 
-def _alike(arms: Paired) -> bool:
-    """Return whether no task tells the arms apart."""
-    (c, n), (d, m) = arms
-    return bool((((c == d) & (n == m)) | ((c == 0) & (d == 0)) | ((c == n) & (d == m))).all())
+def _ends(share: NDArray[np.float64], tail: float, point: int) -> tuple[int, int]:
+    """Return the least and the largest k* of what is left when both tails are cut off."""
+    below = np.cumsum(share)
+    # Rounding must not keep a k* that no replicate has.
+    low = int(np.searchsorted(below, tail + 1e-12)) + 1
+    high = int(np.searchsorted(below, 1 - tail - 1e-12)) + 1
+    return min(low, point), max(high, point)
 
 
-def _lots(rng: np.random.Generator, held: NDArray[np.int64], draws: int) -> Iterator[_Times]:
-    """Yield (B, U) how often each replicate holds each kind of task.
-
-    Args:
-        rng: what to draw with.
-        held: (U,) how many tasks of each kind there are.
-        draws: replicates in all.
-    """
-    size = int(held.sum())
-    for part in _parts(draws, max(1, _BLOCK // len(held))):
-        yield rng.multinomial(size, held / size, part)
+def _alike(values: NDArray[np.float64]) -> bool:
+    """Return whether (T, M) values are the same in all tasks."""
+    return bool(np.abs(values - values[0]).max() < 1e-13)
 
 
-def _cluster_lots(
-    rng: np.random.Generator, where: NDArray[np.intp], codes: NDArray[np.intp], draws: int
-) -> Iterator[_Times]:
-    """Yield the same where whole clusters are drawn.
-
-    Args:
-        rng: what to draw with.
-        where: (T,) the kind of each task.
-        codes: (T,) its cluster.
-        draws: replicates in all.
-    """
-    groups = int(codes.max()) + 1
-    order = np.lexsort((where, codes))
-    ends = np.cumsum(np.bincount(codes))[:-1]
-    kinds = [part.tolist() for part in np.split(where[order], ends)]
-    # By what is in them, so that the order of the tasks makes no difference.
-    rank = np.empty(groups, dtype=np.intp)
-    rank[sorted(range(groups), key=kinds.__getitem__)] = np.arange(groups)
-    for part in _parts(draws, max(1, _BLOCK // len(codes))):
-        times = rng.multinomial(groups, np.full(groups, 1 / groups), part)
-        yield by_cluster(times[:, rank[codes]].astype(np.float64), where)
+def _looked_at(most: int) -> NDArray[np.int64]:
+    """Return the budgets at which the band is worked out: all, or beyond 512 about 512 more."""
+    if most <= 2 * _DENSE:
+        return np.arange(1, most + 1)
+    rest = np.rint(np.geomspace(_DENSE, most, _DENSE + 1)).astype(np.int64)
+    return np.unique(np.concatenate((np.arange(1, _DENSE + 1), rest)))
 
 
-def _parts(total: int, most: int) -> Iterator[int]:
-    while total > 0:
-        yield min(total, most)
-        total -= most
-
-
-def _first_crossings(arms: Paired, times: _Times, most: int) -> NDArray[np.int64]:
-    """Return k* of each replicate, `most` + 1 where it lies beyond.
+def _replicates(
+    gaps: NDArray[np.float64], arms: Paired, codes: NDArray[np.intp] | None, sup: Sup
+) -> tuple[NDArray[np.float64], float]:
+    """Return how often k* is 1, ..., K and beyond, and how often base stays above.
 
     Args:
-        arms: U kinds of tasks.
-        times: (B, U) how often a replicate holds each kind.
-        most: the largest budget.
+        gaps: (T, M) pass@k of base minus that of post, at M rising budgets.
+        arms: the counts, by which tasks are put in an order of their own.
+        codes: the tasks' clusters.
+        sup: draws and seed.
     """
-    ranks = np.full(len(times), most + 1)
-    open_ones = np.arange(len(times))
-    shares = times / times.sum(axis=1, keepdims=True)
-    missed = [np.ones((len(arm.c), 1)) for arm in arms]
-    step = max(1, min(64, _BLOCK // len(arms.base.c)))
-    for start in range(0, most, step):
-        drawn = np.arange(start, min(start + step, most))
-        for at, arm in enumerate(arms):
-            left = np.maximum((arm.n - arm.c)[:, None] - drawn, 0) / (arm.n[:, None] - drawn)
-            missed[at] = missed[at][:, -1:] * np.cumprod(left, axis=1)
-        # Base has caught up where it fails no more often.
-        above = shares[open_ones] @ (missed[1] - missed[0]) >= -TIE
-        hit = above.any(axis=1)
-        ranks[open_ones[hit]] = start + 1 + above[hit].argmax(axis=1)
-        open_ones = open_ones[~hit]
-        if not open_ones.size:
-            break
-    return ranks
+    most = gaps.shape[1]
+    if _alike(gaps):
+        return np.full(most + 1, math.nan), math.nan
+    order = np.lexsort((*arms.base, *arms.post))
+    units = gaps[order] if codes is None else by_cluster(gaps.T, codes).T
+    draws, rng = sup.draws, np.random.default_rng(sup.seed)
+    found = np.zeros(most + 1, dtype=np.int64)
+    stays = 0
+    for times in drawn_again(len(units), draws, rng, width=most):
+        above = times @ units >= -TIE * len(gaps)
+        hit, first = above.any(axis=1), above.argmax(axis=1)
+        found += np.bincount(np.where(hit, first, most), minlength=most + 1)
+        # If it stays, no budget from the first on is missing.
+        stays += int((hit & (above.sum(axis=1) == most - first)).sum())
+    return found / draws, stays / draws

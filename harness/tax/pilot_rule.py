@@ -57,7 +57,7 @@ def guess(
     # Closer together near the ends, as the errors of rates are smaller there.
     rate = np.sin(np.linspace(0, np.pi / 2, grid)) ** 2
     rate[-1] = 1.0
-    like = [rate ** hits[:, None] * (1 - rate) ** (pilot - hits[:, None]) for hits in results.T]
+    like = [_likelihood(hits, pilot, rate) for hits in results.T]
     both = (like[0][:, :, None] * like[1][:, None, :]).reshape(len(results), -1)
     weight = np.full((len(shares), both.shape[1]), 1 / both.shape[1])
     for _ in range(_STEPS):
@@ -78,6 +78,19 @@ def guess(
         belief /= belief.sum(axis=2, keepdims=True)
         given.append((belief @ fail_some, belief @ paid))
     return Guess((overall[0], overall[1]), (given[0], given[1]))
+
+
+def _likelihood(hits: _Ints, pilot: int, rate: _Floats) -> _Floats:
+    """Return (X, grid) how likely each rate makes so many hits, the likeliest one 1.
+
+    Only ratios within a row matter, and in large pilots all of them would be 0 without.
+    """
+    logs = np.zeros((len(hits), len(rate)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for many, log in ((hits, np.log(rate)), (pilot - hits, np.log1p(-rate))):
+            logs += np.where(many[:, None] > 0, many[:, None] * log, 0.0)
+    found: _Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return found
 
 
 def allocate(coverage: _Floats, cost: _Floats, shares: _Floats, demand: Demand) -> _Ints:

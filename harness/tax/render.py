@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SCRIPTED_MARK", "render"]
 
+# How many budgets, n/4 and n/2, stand first where they are not in rising order.
+_BEST = 2
 SCRIPTED_MARK = "SCRIPTED POLICIES: no model was measured"
 
 
@@ -55,8 +57,10 @@ def _heading(comparison: Comparison) -> list[str]:
 def _table(comparison: Comparison) -> Table:
     table = _empty_table(comparison)
     _add(table, "pass@1", *comparison.pass_1, comparison.pass_1_gap, 3)
-    for row in comparison.rows:
+    for at, row in enumerate(comparison.rows):
         table.add_section()
+        if not comparison.ordered and at in (0, _BEST):
+            table.add_row("told best:" if at == 0 else "also:", style="dim")
         _add_row(table, row)
     table.add_section()
     for name in ("never", "sometimes", "always"):
@@ -66,10 +70,10 @@ def _table(comparison: Comparison) -> Table:
 
 
 def _headline(comparison: Comparison) -> Table:
-    """Return a table of pass@1 and the first budget."""
+    """Return a table of pass@1 and the budget that is told first."""
     table = _empty_table(comparison)
     _add(table, "pass@1", *comparison.pass_1, comparison.pass_1_gap, 3)
-    _add_row(table, comparison.rows[0])
+    _add_row(table, comparison.headline)
     return table
 
 
@@ -131,21 +135,21 @@ def _tries(comparison: Comparison) -> str:
 
 
 def _of_max(comparison: Comparison) -> list[str]:
-    """Say how much of its bound S reaches at the first budget; at K = 2 the bound is 1."""
-    row = comparison.rows[0]
+    """Say how much of its bound S reaches at the headline's budget; at K = 2 the bound is 1."""
+    row = comparison.headline
     told = [
-        f"{label} has {100 * share:.0f} % of that"
+        f"{label} reaches {100 * share:.0f} %"
         for share, label in zip(row.of_max, comparison.labels, strict=True)
         if not math.isnan(share)
     ]
     if row.K < 3 or not told:
         return []
-    return [f"S({row.K}) can be {row.s_max:.3f} at most: {', '.join(told)}."]
+    return [f"Of the most that S({row.K}) can be, {row.s_max:.3f}, {', '.join(told)}."]
 
 
 def _crossing(comparison: Comparison) -> list[str]:
     first, second = comparison.labels
-    found, crossing = comparison.crossing_interval, comparison.crossing
+    found, crossing = comparison.crossing_set, comparison.crossing
     beyond = f"> {found.K}"
     if found.same:
         upto = "at one try" if found.K == 1 else f"at every budget up to {found.K}"
@@ -181,8 +185,10 @@ def _notes(comparison: Comparison) -> list[str]:
         if ks:
             lines.append(
                 f"{label}: no spread of A between tasks (K = {', '.join(ks)}), "
-                "so no interval of A, S and Tax: ?. That of k* takes this arm for exact."
+                "so no interval of A, S and Tax: ?."
             )
+    if not comparison.ordered:
+        lines.append("told best: n/4 and n/2, where n rollouts scatter least.")
     if any(row.high_variance for row in comparison.rows):
         lines.append("* high variance: K is more than half of the rollouts; n = 2K is enough.")
     return lines
@@ -192,10 +198,13 @@ def _legend(comparison: Comparison) -> list[str]:
     _, second = comparison.labels
     names = "base minus post" if not comparison.scripted else "first minus second"
     percent = f"{100 * comparison.confidence:g} %"
+    together = comparison.clusters < comparison.tasks
     return [
+        *(["clusters: tasks that hang together and are drawn together."] if together else []),
         "A(K): failed tries before the first success, if it comes within K tries; a mean.",
         "S(K): how much of the first try's failures trying again mends; 0 is nothing.",
         f"Tax: {names}, of A and of S. Tax > 0: the second run ({second}) lost.",
+        "pass@k: the share of tasks that k tries solve; a drop below 0 is a gain.",
         "k*: the budget of tries at which the first run catches up with the second.",
         f"low..high: {percent} intervals over tasks and rollouts, arms paired by task; "
         "they do not cover other training runs.",

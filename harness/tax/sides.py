@@ -126,16 +126,14 @@ def match(sides: tuple[Side, Side], labels: tuple[str, str], common: bool) -> Pa
     for one, label in zip(sides, labels, strict=True):
         ids = getattr(one.arm, "task_ids", None)
         if ids is not None and not len(ids):
-            raise BadArgument(
-                f"Expected outcomes in `{label}`, got none.{_unfinished_first(sides, labels)}"
-            )
+            raise BadArgument(f"Expected outcomes in `{label}`, got none.{_spoilt(sides, labels)}")
     first, second = (one.arm for one in sides)
     if common:
         first, second = _shared(first, second, labels)
     try:
         return paired(first, second, labels)
     except BadArgument as error:
-        hint = _unfinished_first(sides, labels)
+        hint = _spoilt(sides, labels)
         if "over the same tasks" in str(error) and all(hasattr(s.arm, "task_ids") for s in sides):
             hint += " To compare on the tasks that both have: common=True (--common)."
         raise BadArgument(f"{error}{hint}") from None
@@ -198,8 +196,20 @@ def _unfinished(one: Side, label: str) -> str:
     )
 
 
-def _unfinished_first(sides: tuple[Side, Side], labels: tuple[str, str]) -> str:
-    told = (_unfinished(one, label) for one, label in zip(sides, labels, strict=True))
+def _torn(one: Side, label: str) -> str:
+    if not one.torn:
+        return ""
+    mend = "the same run command plays it again" if one.planned is not None else "write it again"
+    return f"{label}: the last line of the outcomes broke off and was left out; {mend}."
+
+
+def _spoilt(sides: tuple[Side, Side], labels: tuple[str, str]) -> str:
+    """Return what either arm lacks, to stand behind a complaint."""
+    told = (
+        text
+        for one, label in zip(sides, labels, strict=True)
+        for text in (_unfinished(one, label), _torn(one, label))
+    )
     return "".join(f" {text}" for text in told if text)
 
 
@@ -225,11 +235,8 @@ def side_warnings(one: Side, label: str, used: Tasks) -> Iterator[str]:
             f"{label}: compared on {len(used.c)} of its {_tasks(len(ids))}, those that both have; "
             "run the others too, since those that lack may be the hard ones."
         )
-    if one.torn:
-        yield (
-            f"{label}: the last line of the outcomes broke off and was left out; "
-            "the same run command plays it again."
-        )
+    if torn := _torn(one, label):
+        yield torn
 
 
 def _tasks(count: int) -> str:

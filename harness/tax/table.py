@@ -14,7 +14,7 @@ from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import Arm, Paired, Tasks
 from agentenvs.harness.tax.clusters import Clusters
 from agentenvs.harness.tax.comparison import Comparison, Row
-from agentenvs.harness.tax.crossing import crossover_interval
+from agentenvs.harness.tax.crossing import crossover_set
 from agentenvs.harness.tax.intervals import TaxInterval, sharpening_tax_interval
 from agentenvs.harness.tax.measures import crossover, s_max
 from agentenvs.harness.tax.shares import partition_interval
@@ -145,7 +145,7 @@ def _measured(
             for found in measures
         ),
         crossing=crossover(first, second, most),
-        crossing_interval=crossover_interval(first, second, most, confidence, clusters=groups),
+        crossing_set=crossover_set(first, second, most, confidence, groups),
         m=most,
         shares=(
             partition_interval(*first, most, confidence, groups),

@@ -17,7 +17,7 @@ from agentenvs.harness.tax import (
     compare,
     consistency_gap,
     crossover,
-    crossover_interval,
+    crossover_set,
     decompose,
     flow,
     lone_success_audit,
@@ -37,7 +37,7 @@ MEASURES: list[Measure] = [
     sharpening_tax,
     sharpening_tax_interval,
     crossover,
-    crossover_interval,
+    crossover_set,
     decompose,
     flow,
     tax_parts,
@@ -47,7 +47,7 @@ MEASURES: list[Measure] = [
 ]
 WITH_CONFIDENCE = [
     sharpening_tax_interval,
-    crossover_interval,
+    crossover_set,
     decompose,
     tax_parts,
     consistency_gap,
@@ -188,7 +188,7 @@ def test_one_task_has_values_without_intervals(asked: Any) -> None:
         found = found.tax_A
     elif asked is consistency_gap:
         assert -1 <= found.low < found.value < found.high <= 1
-    elif asked is crossover_interval:
+    elif asked is crossover_set:
         assert not found.decides
         return
     else:

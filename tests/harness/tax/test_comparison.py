@@ -15,7 +15,7 @@ from agentenvs.harness.tax import (
     Comparison,
     Counts,
     compare,
-    crossover_interval,
+    crossover_set,
     partition_interval,
     s_max,
     sharpening_tax_interval,
@@ -52,7 +52,7 @@ def test_tasks_that_nobody_can_solve_are_left_out_beside() -> None:
     assert found.without.tasks == 6
     assert found.without.rows == other.rows
     assert found.without.shares == other.shares
-    assert found.without.crossing_interval == other.crossing_interval
+    assert found.without.crossing_set.ks == other.crossing_set.ks
     assert (found.without.warnings, found.without.without) == ((), None)
 
 
@@ -106,8 +106,8 @@ def test_clusters_reach_every_interval() -> None:
         plain = sharpening_tax_interval((BASE, 8), (POST, 8), row.K, clusters=labels)
         assert row.measures == plain
     assert found.shares[0] == partition_interval(BASE, 8, clusters=labels)
-    crossing = crossover_interval((BASE, 8), (POST, 8), 8, clusters=labels)
-    assert found.crossing_interval == crossing
+    crossing = crossover_set((BASE, 8), (POST, 8), 8, clusters=labels)
+    assert found.crossing_set.ks == crossing.ks
     assert "base: 8 tasks in 6 clusters, n = 8" in rendered(found)
     assert found.to_dict()["clusters"] == 6
 
@@ -158,7 +158,7 @@ def test_clusters_of_pairs_are_listed() -> None:
 def test_one_cluster_says_nothing_of_the_spread() -> None:
     found = compare((BASE, 8), (POST, 8), clusters=["one"] * 8)
     assert math.isnan(found.rows[0].measures.tax_S.se)
-    assert not found.crossing_interval.decides
+    assert not found.crossing_set.decides
 
 
 def test_scalability_as_a_share_of_the_most_it_can_be() -> None:
@@ -170,12 +170,12 @@ def test_scalability_as_a_share_of_the_most_it_can_be() -> None:
     assert told["S_of_max"] == {"base": shares[0], "post": shares[1]}
     assert told["s_max"] == s_max(4)
     base, post = (
-        f"{label} has {100 * share:.0f} % of that"
+        f"{label} reaches {100 * share:.0f} %"
         for label, share in zip(("base", "post"), shares, strict=True)
     )
-    assert f"S(4) can be 0.460 at most: {base}, {post}." in rendered(found)
+    assert f"Of the most that S(4) can be, 0.460, {base}, {post}." in rendered(found)
     solved = rendered(compare((BASE, 8), ([8] * 8, 8), [4]))
-    assert f"S(4) can be 0.460 at most: {base}.\n" in solved
+    assert f"Of the most that S(4) can be, 0.460, {base}.\n" in solved
 
 
 @pytest.mark.parametrize(
@@ -183,4 +183,4 @@ def test_scalability_as_a_share_of_the_most_it_can_be() -> None:
     [(([1, 0, 1], 1), ([1, 1, 0], 1), 1), ((BASE, 8), (POST, 8), 2), (([8], 8), ([8], 8), 4)],
 )
 def test_a_share_that_says_nothing_is_not_shown(base, post, k: int) -> None:
-    assert "at most" not in rendered(compare(base, post, [k]))
+    assert "Of the most" not in rendered(compare(base, post, [k]))

@@ -8,191 +8,155 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.tax import Counts, crossover, crossover_interval
+from agentenvs.harness.tax import (
+    Counts,
+    crossover,
+    crossover_set,
+    curve_bands,
+)
 
 
-def draw(
-    rng: np.random.Generator, size: int, n: int, lost: float = 0.3
-) -> tuple[np.ndarray, np.ndarray]:
-    """A post-trained arm that loses some tasks and solves the others sooner."""
-    p = rng.beta(0.5, 2, size)
-    q = np.where(rng.random(size) < lost, 0, 1 - (1 - p) ** 4)
-    return rng.binomial(n, p), rng.binomial(n, q)
-
-
-def test_replicates_are_what_crossover_gives_for_tasks_drawn_again() -> None:
-    n, size = 16, 40
-    base, post = draw(np.random.default_rng(1), size, n)
-    found = crossover_interval((base, n), (post, n), n, draws=4000)
-    rng = np.random.default_rng(2)
-    ks = []
-    for _ in range(1500):
-        take = rng.integers(0, size, size)
-        ks.append(crossover((base[take], n), (post[take], n), n).k)
-    assert found.censored == pytest.approx(np.mean([k is None for k in ks]), abs=0.04)
-    assert found.at_one == pytest.approx(np.mean([k == 1 for k in ks]), abs=0.04)
-    ranks = sorted(n + 1 if k is None else k for k in ks)
-    assert abs((found.low or n + 1) - ranks[37]) <= 1
-    assert abs((found.high or n + 1) - ranks[-38]) <= 1
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10_000), st.integers(2, 30))
-def test_the_interval_holds_k_and_does_not_hang_on_the_order_of_tasks(seed: int, size: int) -> None:
+def draw(seed: int, size: int, n: int) -> tuple[tuple[np.ndarray, int], tuple[np.ndarray, int]]:
     rng = np.random.default_rng(seed)
-    base, post = draw(rng, size, 8)
-    found = crossover_interval((base, 8), (post, 8), 8, draws=200)
-    assert found.k == crossover((base, 8), (post, 8), 8).k
-    low, k, high = (9 if end is None else end for end in (found.low, found.k, found.high))
-    assert low <= k <= high
-    order = rng.permutation(size)
-    again = crossover_interval((base[order], 8), (post[order], 8), 8, draws=200)
-    assert repr(again) == repr(found)
+    p = rng.beta(0.5, 2, size)
+    q = np.where(rng.random(size) < 0.3, 0, 1 - (1 - p) ** 4)
+    return (rng.binomial(n, p), n), (rng.binomial(n, q), n)
 
 
-def test_seed_draws_and_confidence() -> None:
-    base, post = draw(np.random.default_rng(4), 60, 32)
-    arms = (base, 32), (post, 32)
-    wide, narrow = crossover_interval(*arms, 32), crossover_interval(*arms, 32, confidence=0.5)
-    assert wide.low <= narrow.low <= narrow.high <= (wide.high or 33)
-    assert (wide.K, wide.confidence, wide.draws) == (32, 0.95, 1000)
-    other = crossover_interval(*arms, 32, seed=1)
-    assert other.at_one + other.censored != wide.at_one + wide.censored
-    # Blocks of draws are a matter of memory, not of the result.
-    assert crossover_interval(*arms, 32, draws=1).draws == 1
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10_000), st.integers(1, 60), st.integers(1, 16))
+def test_the_set_is_what_the_band_of_the_gap_allows(seed: int, size: int, n: int) -> None:
+    base, post = draw(seed, size, n)
+    found = crossover_set(base, post, n, draws=100)
+    gap = curve_bands(base, post, draws=100).gap
+    allowed = [
+        k
+        for k in range(1, n + 1)
+        if gap.high[k - 1] >= -1e-12 and all(low < -1e-12 for low in gap.low[: k - 1])
+    ]
+    assert found.ks == tuple(allowed)
+    assert found.censored == bool((gap.low < -1e-12).all())
+    assert found.k == crossover(base, post, n).k
+    # The estimate is always among what its own band allows.
+    assert found.censored if found.k is None else found.k in found.ks
+    if not np.isnan(found.share_censored):
+        assert found.share.sum() + found.share_censored == pytest.approx(1)
+        assert found.stays_above <= found.share.sum() + 1e-12
 
 
-def test_a_gap_in_every_task_is_sure() -> None:
-    found = crossover_interval(([1, 2, 0], 8), ([5, 6, 7], 8), 1)
-    assert (found.k, found.low, found.high, found.censored, found.at_one) == (
-        None,
-        None,
-        None,
-        1,
-        0,
-    )
+def test_shares_are_those_of_tasks_drawn_again_one_by_one() -> None:
+    base, post = draw(1, 40, 16)
+    found = crossover_set(base, post, 16, draws=5000)
+    rng = np.random.default_rng(5)
+    ks = []
+    for _ in range(400):
+        some = rng.integers(40, size=40)
+        ks.append(crossover((base[0][some], 16), (post[0][some], 16), 16).k)
+    assert found.share_censored == pytest.approx(ks.count(None) / 400, abs=0.08)
+    assert found.share[0] == pytest.approx(ks.count(1) / 400, abs=0.08)
+
+
+def test_many_budgets_are_looked_at_in_part() -> None:
+    base, post = draw(2, 60, 1500)
+    found = crossover_set(base, post, 1500, draws=200)
+    every = curve_bands(base, post, np.arange(1, 1501), draws=200).gap
+    reaches, behind = every.high >= -1e-12, every.low < -1e-12
+    exact = {k for k in range(1, 1501) if reaches[k - 1] and behind[: k - 1].all()}
+    assert found.k == crossover(base, post, 1500).k
+    assert found.share.shape == (1500,)
+    # Bands over other budgets have all but the same width.
+    assert len(exact ^ set(found.ks)) <= 0.05 * len(exact)
+
+
+def test_stays_above_is_that_of_tasks_drawn_again() -> None:
+    rng = np.random.default_rng(3)
+    # Curves that touch: base solves rare tasks, post others sometimes.
+    c, d = rng.binomial(12, rng.beta(0.3, 1, 30)), rng.binomial(12, rng.beta(0.6, 1.6, 30))
+    found = crossover_set((c, 12), (d, 12), 12, draws=4000)
+    stays = []
+    for _ in range(1500):
+        take = rng.integers(0, 30, 30)
+        stays.append(crossover((c[take], 12), (d[take], 12), 12).stays_above)
+    assert found.stays_above == pytest.approx(np.mean(stays), abs=0.04)
+    assert 0.02 < found.stays_above < 0.98
+
+
+def test_base_ahead_beyond_doubt_is_one_alone() -> None:
+    found = crossover_set(([5, 6, 7] * 8, 8), ([1, 2, 0] * 8, 8), 8)
+    assert (found.k, found.ks, found.censored, found.same) == (1, (1,), False, False)
+    assert (found.share[0], found.stays_above, found.decides) == (1, 1, True)
+
+
+def test_equal_arms_leave_everything_open_and_are_told_apart() -> None:
+    arm = ([1, 4, 0, 2] * 6, 8)
+    found = crossover_set(arm, arm, 8)
+    assert found.same
+    assert not found.decides
+    assert (found.ks, found.censored) == (tuple(range(1, 9)), True)
+    assert np.isnan(found.share).all()
+    assert math.isnan(found.share_censored)
+    assert math.isnan(found.stays_above)
+    assert crossover_set(([0] * 9, 8), ([0] * 9, 8), 8).same
+
+
+def test_post_ahead_everywhere_is_censored_alone() -> None:
+    found = crossover_set(([1, 2, 0] * 8, 8), ([5, 6, 7] * 8, 8), 2)
+    assert (found.k, found.ks, found.censored, found.share_censored) == (None, (), True, 1)
     assert found.decides
-    ahead = crossover_interval(([5, 6, 7], 8), ([1, 2, 0], 8), 8)
-    assert (ahead.k, ahead.low, ahead.high, ahead.at_one) == (1, 1, 1, 1)
-    assert ahead.decides
 
 
-def test_few_tasks_that_disagree_do_not_decide() -> None:
-    found = crossover_interval(([0, 8, 0, 1], 8), ([8, 0, 1, 2], 8), 8)
-    assert (found.low, found.high, found.decides) == (1, None, False)
-    assert 0 < found.at_one < 1 > found.censored > 0
+def test_one_task_decides_nothing() -> None:
+    found = crossover_set(([1], 8), ([5], 8), 4)
+    assert (found.ks, found.censored, found.decides) == ((1, 2, 3, 4), True, False)
+    assert np.isnan(found.share).all()
 
 
-@pytest.mark.parametrize("c", [[0, 0, 0], [3], [1, 5, 8]])
-def test_equal_runs_are_the_same_curve(c: list[int]) -> None:
-    found = crossover_interval((c, 8), (c, 8), 8)
-    assert found.same
-    assert not found.decides
+def test_more_confidence_allows_more() -> None:
+    base, post = draw(2, 120, 32)
+    wide, narrow = (crossover_set(base, post, 32, confidence=c) for c in (0.99, 0.5))
+    assert set(narrow.ks) < set(wide.ks)
+    assert narrow.share.tolist() == wide.share.tolist()
 
 
-def test_nothing_or_everything_solved_is_the_same_at_any_n() -> None:
-    found = crossover_interval(([0, 4, 0], 4), ([0, 8, 0], 8), 4)
-    assert found.same
-    assert not found.decides
+def test_repeated_tasks_in_clusters_are_worth_one_task() -> None:
+    base, post = draw(6, 40, 16)
+    labels = np.repeat(np.arange(40), 5)
+    many = [(np.repeat(c, 5), n) for c, n in (base, post)]
+    one, five = crossover_set(base, post, 16), crossover_set(*many, 16, clusters=labels)
+    assert (one.ks, one.censored) == (five.ks, five.censored)
+    assert five.share == pytest.approx(one.share, abs=0.04)
+    assert (five.tasks, five.clusters) == (200, 40)
+    assert len(crossover_set(*many, 16).ks) < len(five.ks)
 
 
-def test_one_kind_of_task_leaves_nothing_to_resample() -> None:
-    found = crossover_interval(([1], 8), ([5], 8), 4)
-    assert (found.k, found.low, found.high, found.same) == (None, 1, None, False)
-    assert math.isnan(found.censored)
-    assert math.isnan(found.at_one)
+def test_order_of_tasks_and_seed() -> None:
+    base, post = draw(8, 60, 16)
+    first = crossover_set(base, post, 16)
+    order = np.random.default_rng(0).permutation(60)
+    again = crossover_set((base[0][order], 16), (post[0][order], 16), 16)
+    assert repr(again) == repr(first)
+    other = crossover_set(base, post, 16, seed=1)
+    assert other.share.tolist() != first.share.tolist()
 
 
 def test_counts_are_matched_by_task() -> None:
     one = Counts(["a", "b", "c"], np.array([1, 5, 0]), np.array([8, 8, 8]))
     two = Counts(["c", "a", "b"], np.array([0, 2, 8]), np.array([8, 8, 16]))
-    pairs = crossover_interval(([1, 5, 0], 8), ([2, 8, 0], [8, 16, 8]), 8)
-    assert repr(crossover_interval(one, two, 8)) == repr(pairs)
+    pairs = crossover_set(([1, 5, 0], 8), ([2, 8, 0], [8, 16, 8]), 8)
+    assert repr(crossover_set(one, two, 8)) == repr(pairs)
+    assert pairs.covers == ("tasks", "rollouts")
 
 
-@pytest.mark.parametrize("draws", [0, -1, 1.5, True, "9", 10**7])
-def test_draws_are_counted(draws) -> None:
-    with pytest.raises(BadArgument, match="`draws` of 1 to 1000000"):
-        crossover_interval(([1, 2], 4), ([2, 1], 4), 2, draws=draws)
-
-
-def test_other_arguments_are_checked() -> None:
-    with pytest.raises(BadArgument, match="`confidence`"):
-        crossover_interval(([1, 2], 4), ([2, 1], 4), 2, confidence=2)
-    with pytest.raises(BadArgument, match="the smallest n is 4"):
-        crossover_interval(([1, 2], 4), ([2, 1], 4), 5)
-
-
-def held(size: int, n: int, lost: float, rounds: int) -> float:
-    rng = np.random.default_rng(5)
-    p = rng.beta(0.5, 2, 400_000)
-    ks = range(1, n + 1)
-    q = 1 - (1 - p) ** 4
-    gap = [np.mean((1 - lost) * (1 - q) ** k + lost - (1 - p) ** k) for k in ks]
-    truth = next((k for k, above in zip(ks, gap, strict=True) if above >= 0), n + 1)
-    count = 0
-    for _ in range(rounds):
-        base, post = draw(rng, size, n, lost)
-        found = crossover_interval((base, n), (post, n), n)
-        count += (found.low or n + 1) <= truth <= (found.high or n + 1)
-    return count / rounds
-
-
-def test_intervals_hold_k_as_often_as_they_say() -> None:
-    assert held(24, 8, 0.4, rounds=200) > 0.89
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("size", "n", "lost"), [(24, 32, 0.3), (50, 32, 0.3), (200, 32, 0.3), (200, 32, 0.15)]
+    ("options", "message"),
+    [
+        ({"K": 5}, "the smallest n is 4"),
+        ({"K": 2.0}, "`K` to be an integer"),
+        ({"K": 2, "draws": 0}, "`draws`"),
+        ({"K": 2, "confidence": 0}, "`confidence`"),
+        ({"K": 2, "clusters": [1]}, "`clusters`"),
+    ],
 )
-def test_coverage_of_k_over_many_simulations(size: int, n: int, lost: float) -> None:
-    assert held(size, n, lost, rounds=1000) > 0.92
-
-
-def test_clusters_are_drawn_whole() -> None:
-    n, size = 16, 60
-    base, post = draw(np.random.default_rng(3), size, n)
-    labels = np.repeat(np.arange(20), 3)
-    found = crossover_interval((base, n), (post, n), n, draws=4000, clusters=labels.tolist())
-    rng = np.random.default_rng(4)
-    ks = []
-    for _ in range(1500):
-        take = (rng.integers(0, 20, 20)[:, None] * 3 + np.arange(3)).ravel()
-        ks.append(crossover((base[take], n), (post[take], n), n).k)
-    assert found.censored == pytest.approx(np.mean([k is None for k in ks]), abs=0.04)
-    ranks = sorted(n + 1 if k is None else k for k in ks)
-    assert abs((found.low or n + 1) - ranks[37]) <= 1
-    assert abs((found.high or n + 1) - ranks[-38]) <= 1
-
-
-def test_clusters_of_copies_count_once() -> None:
-    n = 128
-    base, post = draw(np.random.default_rng(5), 30, n)
-    once = crossover_interval((base, n), (post, n), n)
-    twice = (np.repeat(base, 2), n), (np.repeat(post, 2), n)
-    labels = np.repeat(np.arange(30), 2).tolist()
-    found = crossover_interval(*twice, n, draws=4000, clusters=labels)
-    assert found.at_one == pytest.approx(once.at_one, abs=0.03)
-    assert (found.k, found.low) == (once.k, once.low)
-    naive = crossover_interval(*twice, n, draws=4000)
-    assert naive.at_one < once.at_one - 0.03
-
-
-def test_the_order_of_tasks_in_clusters_makes_no_difference() -> None:
-    n, size = 32, 40
-    base, post = draw(np.random.default_rng(6), size, n)
-    labels = np.arange(size) // 3
-    order = np.random.default_rng(7).permutation(size)
-    one = crossover_interval((base, n), (post, n), n, clusters=labels.tolist())
-    shuffled = (base[order], n), (post[order], n)
-    assert crossover_interval(*shuffled, n, clusters=labels[order].tolist()) == one
-    assert crossover_interval((base, n), (post, n), n, clusters=list(range(size))) == (
-        crossover_interval((base, n), (post, n), n)
-    )
-
-
-def test_one_cluster_decides_nothing() -> None:
-    found = crossover_interval(([1, 5, 2], 8), ([2, 8, 0], 8), 8, clusters=["a"] * 3)
-    assert not found.decides
-    assert math.isnan(found.censored)
+def test_arguments_are_checked(options, message) -> None:
+    with pytest.raises(BadArgument, match=message):
+        crossover_set(([1, 2], 4), ([2, 1], 4), **options)

@@ -15,7 +15,7 @@ from agentenvs.harness.tax import (
     Counts,
     compare,
     crossover,
-    crossover_interval,
+    crossover_set,
     partition_interval,
     sharpening_tax,
     sharpening_tax_interval,
@@ -71,7 +71,7 @@ def test_numbers_are_those_of_the_measures() -> None:
         assert row.measures.tax_S.value == plain.tax_S
     assert found.crossing.k == crossover((BASE, 8), (POST, 8), 8).k
     assert found.shares == (partition_interval(BASE, 8), partition_interval(POST, 8))
-    assert found.crossing_interval == crossover_interval((BASE, 8), (POST, 8), 8)
+    assert found.crossing_set.ks == crossover_set((BASE, 8), (POST, 8), 8).ks
     assert found.pass_1[0].value == pytest.approx(np.mean(BASE) / 8)
     assert (found.tasks, found.m, found.rollouts) == (8, 8, ((8, 8), (8, 8)))
     assert found.labels == ("base", "post")
@@ -141,8 +141,9 @@ def test_plain_data() -> None:
     assert set(again["partition"]["base"]["never"]) == {"value", "se", "low", "high"}
     at = again["crossover"]
     assert (at["k"], at["low"], at["high"], at["K"]) == (3, 1, 8, 8)
-    assert (at["same"], at["decides"], at["draws"], at["confidence"]) == (False, True, 1000, 0.95)
+    assert (at["same"], at["decides"], at["draws"], at["confidence"]) == (False, True, 2000, 0.95)
     assert (at["share_censored"], 0 < at["share_at_1"] < 1) == (0, True)
+    assert at["budgets"] == [*range(1, 9)]
 
 
 def test_why_something_is_undefined_is_said() -> None:
@@ -157,15 +158,15 @@ def test_why_something_is_undefined_is_said() -> None:
 
 
 def test_the_crossing_is_told_in_words_with_its_interval() -> None:
-    shown = text(([1, 0] * 4, 8), ([2, 4] * 4, 8))
+    shown = text(([1, 0] * 40, 8), ([4, 6] * 40, 8))
     assert "k* > 8 (95 %: > 8): base stays below post at every budget." in shown
-    ahead = text(([2, 4] * 4, 8), ([1, 0] * 4, 8))
+    ahead = text(([4, 6] * 40, 8), ([1, 0] * 40, 8))
     assert "k* = 1 (95 %: 1): base is not behind post at the first try." in ahead
     rng = np.random.default_rng(0)
     p = rng.beta(0.5, 2, 300)
     q = np.where(rng.random(300) < 0.3, 0, 1 - (1 - p) ** 4)
     arms = (rng.binomial(128, p), 128), (rng.binomial(128, q), 128)
-    found = crossover_interval(*arms, 128)
+    found = crossover_set(*arms, 128)
     expected = f"k* = {found.k} (95 %: {found.low} to {found.high}): from there base solves"
     assert 1 < found.low < found.high <= 128
     assert expected in text(*arms)
