@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from agentenvs.harness.report.formats import percent
+from agentenvs.harness.report.formats import number, percent
 from agentenvs.harness.report.markup import Cell as Entry
 from agentenvs.harness.report.study_cells import Cell
-from agentenvs.harness.report.study_entries import Row, Table, blocks, heading, label
+from agentenvs.harness.report.study_entries import PLUS_MINUS, Row, Table, blocks, heading, label
 from agentenvs.harness.report.study_file import StudyFile
 from agentenvs.harness.tax.options import KINDS
 from agentenvs.harness.tax.routing import ArmChoice, Routing
@@ -25,7 +26,7 @@ def choice_table(cells: Sequence[Cell], study: StudyFile) -> Table | None:
     def rows(at: int, cell: Cell) -> list[Row]:
         made = cell.choice
         if made is None or made.best is None:
-            return [(Entry(label(cell, cells)), Entry("none will do"), *(Entry("-"),) * 5)]
+            return [(Entry(label(cell, cells)), Entry("none"), *(Entry("-"),) * 5)]
         best, rival, names = made.best, made.runner_up, {"base": cell.base, "post": cell.arm}
         second = Entry("-"), Entry("-")
         if rival is not None:
@@ -63,18 +64,22 @@ def choice_table(cells: Sequence[Cell], study: StudyFile) -> Table | None:
         blocks=blocks(cells, rows),
         note=(
             f"Asked for: {asked}. A rollout of {study.arms[0]} costs {first:g}, of another arm "
-            f"{second:g}; all k tries are paid for. name@k: that arm, k tries. In small print, or "
-            "brackets: intervals; that of the cost comes from how many tries it may take. Next "
+            f"{second:g}; all k tries are paid for. name@k: that arm, k tries. Behind "
+            f"{PLUS_MINUS}, in brackets or in small print: intervals; that of the cost comes from "
+            "how many tries it may take. Next "
             "best: what the other arm has to offer. Kind best in: the share of samples of such "
             "tasks in which this kind of way is the best, which is to ask the base, the trained "
             "model once, or the trained model several times, whatever the k; ?: the data do not "
-            "decide."
+            "decide. None: no number of tries that were played will do."
         ),
     )
 
 
 def _shares(found: Estimate) -> str:
-    return f"{100 * found.low:.0f} to {100 * found.high:.0f}" if found.low == found.low else ""
+    if math.isnan(found.low):
+        return ""
+    half = max(found.high - found.value, found.value - found.low)
+    return f"{PLUS_MINUS}{number(100 * half, 0)}"
 
 
 def _costs(made: Routing) -> str:

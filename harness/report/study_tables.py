@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from agentenvs.harness.report.formats import number, signed
+from agentenvs.harness.report.formats import number, percent, signed
 from agentenvs.harness.report.markup import Cell as Entry
 from agentenvs.harness.report.study_cells import CONSISTENCY_K, Cell
 from agentenvs.harness.report.study_entries import (
@@ -314,5 +314,5 @@ def _sign_row(name: str, one: Signs) -> Row:
 
 
 def _starred(one: Signs) -> str:
-    told = f"at most {100 * one.rate:g} % of such findings are expected to be false"
+    told = f"at most {percent(one.rate)} of such findings are expected to be false"
     return f"{_STARRED}: {told} ({one.method})."

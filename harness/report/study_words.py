@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agentenvs.harness.report.formats import count, number, signed
+from agentenvs.harness.report.formats import count, number, percent, signed
 from agentenvs.harness.report.study_cells import CONSISTENCY_K, Cell
 from agentenvs.harness.report.study_published import PUBLISHED_K
 from agentenvs.harness.report.study_stats import Signs
@@ -52,7 +52,7 @@ def headline(found: StudyReport) -> str:
     """Return what happened at the first try and with many, both ways, in a sentence for anyone."""
     once, many = _change(found, "pass@k", 1), _change(found, "pass@k", found.main)
     return (
-        f"Beyond chance, training raised success at the first try in {once.found_above} of "
+        f"Beyond chance, training raised success at the first try in {_none(once.found_above)} of "
         f"{_many(len(found.cells))} and lowered it in {_none(once.found_below)}; with "
         f"{found.main} tries it raised success in {_none(many.found_above)} and lowered it in "
         f"{_none(many.found_below)}."
@@ -64,7 +64,7 @@ def rule(found: StudyReport) -> str:
     one = found.signs[0]
     return (
         "Beyond chance: when all comparisons are judged together, at most "
-        f"{100 * one.rate:g} % of such findings are expected to be false. In the others there may "
+        f"{percent(one.rate)} of such findings are expected to be false. In the others there may "
         "be a change or none."
     )
 
@@ -275,7 +275,7 @@ def _held(found: StudyReport) -> str:
         return ""
     return (
         f"The chance that {CONSISTENCY_K} of {CONSISTENCY_K} tries succeed rose, beyond chance, in "
-        f"{one.found_above} of {_many(one.cells)}, and fell in {_none(one.found_below)}."
+        f"{_none(one.found_above)} of {_many(one.cells)}, and fell in {_none(one.found_below)}."
     )
 
 

@@ -178,7 +178,7 @@ def test_the_headline_tells_both_sides(tmp_path: Path, toml: Made, write: Write)
                 write(tmp_path, f"{pair}/{benchmark}/{arm}", c)
     found = study_report(toml(tmp_path, ["", ""], ["base", "post"], "K = [16]\n"))
     assert headline(found) == (
-        "Beyond chance, training raised success at the first try in 0 of 4\u00a0comparisons and "
+        "Beyond chance, training raised success at the first try in none of 4\u00a0comparisons and "
         "lowered it in none; with 16 tries it raised success in 2 and lowered it in 2."
     )
     assert "surely" not in " ".join((headline(found), rule(found), *findings(found)))
@@ -271,7 +271,9 @@ def test_a_choice_is_made_where_it_is_asked_for(tmp_path: Path, made: Made) -> N
     best = found.cells[0].choice
     assert best is not None
     assert best.best is not None
-    assert f"{100 * best.best.coverage.low:.0f}..{100 * best.best.coverage.high:.0f}" in shown
+    solves = best.best.coverage
+    half = max(solves.high - solves.value, solves.value - solves.low)
+    assert f"{100 * solves.value:.0f} % \u00b1{100 * half:.0f}" in shown
     assert found.to_dict()["cells"][0]["choice"]["best"]["k"] >= 1
 
 
