@@ -12,14 +12,16 @@ if TYPE_CHECKING:
     from agentenvs.harness.report.gather import Findings, find
     from agentenvs.harness.report.pair_figures import pictures
     from agentenvs.harness.report.pair_page import page
+    from agentenvs.harness.report.played import title_of
     from agentenvs.harness.report.study import StudyReport, study_report
 
-__all__ = ["Findings", "StudyReport", "find", "page", "pictures", "study_report"]
+__all__ = ["Findings", "StudyReport", "find", "page", "pictures", "study_report", "title_of"]
 
 _MODULES = {
     "gather": ("Findings", "find"),
     "pair_page": ("page",),
     "pair_figures": ("pictures",),
+    "played": ("title_of",),
     "study": ("StudyReport", "study_report"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 from agentenvs.harness.tax._checks import Paired
 from agentenvs.harness.tax.discovery import discoveries
 
-__all__ = ["Change", "Changes", "fisher", "task_changes"]
+__all__ = ["SHOWN", "Change", "Changes", "fisher", "task_changes"]
+
+#: so many of the tasks that changed are shown at first, with what was said in them
+SHOWN = 12
 
 # Ties of probabilities that rounding tells apart.
 _SLACK = 1 + 1e-7

@@ -6,10 +6,22 @@ import math
 
 from agentenvs.harness.tax import Estimate
 
-__all__ = ["count", "number", "percent", "percents", "points", "signed", "span", "spread"]
+__all__ = [
+    "count",
+    "number",
+    "percent",
+    "percents",
+    "points",
+    "signed",
+    "span",
+    "spread",
+    "upper",
+]
 
 _SPACE = "\u00a0"
 _MINUS = "\u2212"
+# What is smaller comes from rounding.
+_NOTHING = 1e-9
 
 
 def count(many: int, one: str, more: str = "") -> str:
@@ -18,9 +30,14 @@ def count(many: int, one: str, more: str = "") -> str:
 
 
 def number(value: float, digits: int) -> str:
-    """Return a number, with a minus that is one; "undefined" for NaN."""
+    """Return a number, with a minus that is one; "undefined" for NaN.
+
+    What is not 0 never reads as 0: it gets as many digits as that takes.
+    """
     if math.isnan(value):
         return "undefined"
+    while _NOTHING < abs(value) < 1 and round(value, digits) == 0:
+        digits += 1
     # + 0.0 turns a rounded -0 into 0.
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", _MINUS)
 
@@ -32,19 +49,24 @@ def signed(value: float, digits: int) -> str:
     return shown if not plain or shown.startswith(_MINUS) or math.isnan(value) else f"+{shown}"
 
 
+def upper(words: str) -> str:
+    """Return words with a capital at their beginning, unless they are a name."""
+    return f"T{words[1:]}" if words.startswith("the ") else words
+
+
 def percent(share: float, digits: int = 0) -> str:
     """Return a share as per cent; close to none and to all it never reads as none or all."""
     if math.isnan(share):
         return "undefined"
     value = 100 * share
-    if share in (0, 1):
+    if abs(value) <= _NOTHING or abs(value - 100) <= _NOTHING:
         digits = 0
-    while digits < 2 and round(value, digits) in (0, 100) and 1e-9 < value < 100 - 1e-9:
+    while digits < 2 and round(value, digits) in (0, 100) and _NOTHING < value < 100 - _NOTHING:
         digits += 1
     shown = f"{round(value, digits) + 0.0:.{digits}f}"
-    if float(shown) == 0 and value > 1e-9:
+    if float(shown) == 0 and value > _NOTHING:
         return f"under{_SPACE}0.01{_SPACE}%"
-    if float(shown) == 100 and value < 100 - 1e-9:
+    if float(shown) == 100 and value < 100 - _NOTHING:
         return f"over{_SPACE}99.99{_SPACE}%"
     return f"{shown}{_SPACE}%"
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from agentenvs.harness.plain_data import as_data
 from agentenvs.harness.report.advice import pilot_of, routes_of
-from agentenvs.harness.report.changes import Changes, task_changes
+from agentenvs.harness.report.changes import SHOWN, Changes, task_changes
 from agentenvs.harness.report.parsing import Reading, reading
 from agentenvs.harness.report.settings import Setting, side_by_side
 from agentenvs.harness.report.talks import Talk, Transcripts, choose
@@ -20,7 +20,7 @@ from agentenvs.harness.tax._checks import Arm, Paired
 from agentenvs.harness.tax.bands import CurveBands, TaxBands, curve_bands, tax_bands
 from agentenvs.harness.tax.clusters import cluster_codes
 from agentenvs.harness.tax.consistency import consistency_gap
-from agentenvs.harness.tax.crossing_set import CrossoverSet, crossover_set
+from agentenvs.harness.tax.crossing import CrossoverSet
 from agentenvs.harness.tax.decomposition import Decomposition, decompose, flow
 from agentenvs.harness.tax.intervals import TaxInterval
 from agentenvs.harness.tax.parts import TaxParts, tax_parts
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from agentenvs.harness.tax.clusters import Clusters
 
 __all__ = ["Consistency", "Findings", "find"]
-
-_SHOWN = 20
 
 
 class Consistency(NamedTuple):
@@ -65,6 +63,8 @@ class Findings:
         comparison: the measures as `agentenvs tax` prints them.
         task_ids: the tasks' names.
         arms: the counts of both arms in this order.
+        names: of the files, or what else tells the arms apart where no policy is known.
+        target: the share of tasks that was asked about; None where several are shown.
         top: the largest budget shown, n unless `ks` says otherwise.
         K: the budget at which the tax is told, n/2 unless `ks` says otherwise; None where there
             is no second try.
@@ -93,6 +93,8 @@ class Findings:
     comparison: Comparison
     task_ids: tuple[str, ...]
     arms: Paired
+    names: tuple[str, str] | None
+    target: float | None
     top: int
     K: int | None
     bands: CurveBands
@@ -144,6 +146,7 @@ def find(
     price: tuple[float, float] = (1.0, 1.0),
     target: float | None = None,
     transcripts: tuple[Transcripts | None, Transcripts | None] = (None, None),
+    names: tuple[str, str] | None = None,
 ) -> Findings:
     """Work out what the page about two runs shows.
 
@@ -159,6 +162,7 @@ def find(
         target: the share of tasks for which the cheaper model is asked; default several.
         transcripts: for each arm what was said: a mapping task id -> rows of
             `read_transcripts`, or the rows in any order, which are read once; or None.
+        names: what to call arms whose policy is not known, their files' names say.
 
     Raises:
         BadArgument: as `compare`.
@@ -172,19 +176,20 @@ def find(
     groups = None if codes is None else codes.tolist()
     first, second = (Counts(task_ids, *arm) for arm in arms)
     n = arms.smallest_n
-    budgets = [row.K for row in comparison.rows]
-    top, k = max(budgets), _tax_budget(budgets, n)
+    top, k = max(row.K for row in comparison.rows), _tax_budget(comparison)
     changes = task_changes(task_ids, arms)
     routes = routes_of(first, second, price, target, confidence, groups)
     return Findings(
         comparison=comparison,
         task_ids=task_ids,
         arms=arms,
+        names=names,
+        target=target,
         top=top,
         K=k,
         bands=curve_bands(first, second, None, confidence, groups),
         tax_bands=tax_bands(first, second, None, confidence, groups) if n > 1 else None,
-        crossing=crossover_set(first, second, n, confidence, groups),
+        crossing=comparison.crossing_set,
         decomposition=None if k is None else decompose(first, second, k, confidence, groups),
         parts=None if k is None else tax_parts(first, second, k, confidence, groups),
         audit=None if k is None else lone_success_audit(first, second, k),
@@ -208,10 +213,10 @@ def find(
     )
 
 
-def _tax_budget(budgets: Sequence[int], n: int) -> int | None:
-    """Return the budget at which the tax is told: the largest that is not of high variance."""
-    tried = sorted(k for k in budgets if k > 1)
-    return max((k for k in tried if 2 * k <= n), default=tried[0] if tried else None)
+def _tax_budget(comparison: Comparison) -> int | None:
+    """Return the budget at which the tax is told; None where there is no second try."""
+    first = comparison.headline.K
+    return first if first > 1 else next((row.K for row in comparison.rows if row.K > 1), None)
 
 
 def _tries(n: int) -> list[int]:
@@ -230,7 +235,7 @@ def _talks(
     changes: Changes, transcripts: tuple[Transcripts | None, Transcripts | None]
 ) -> tuple[Mapping[tuple[str, bool], Talk], Mapping[tuple[str, bool], Talk]]:
     """Choose a success of the arm that solves a task and a failure of the one that does not."""
-    lost, gained = changes.shown(_SHOWN)
+    lost, gained = changes.shown(SHOWN)
     first = {one.task_id: (one.change < 0,) for one in (*lost, *gained)}
     second = {one.task_id: (one.change > 0,) for one in (*lost, *gained)}
     return choose(transcripts[0], first), choose(transcripts[1], second)

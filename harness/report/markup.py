@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from string import Template
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +18,7 @@ __all__ = [
     "PAPER",
     "Cell",
     "Cut",
+    "breakable",
     "bullets",
     "cut",
     "document",
@@ -93,6 +94,11 @@ def shortened(value: str, most: int) -> str:
     return f"{short.head}\u2026{short.tail}" if short.left_out else short.head
 
 
+def breakable(name: str) -> str:
+    """Return a name as HTML that breaks into lines at / and _ rather than within words."""
+    return text(name).replace("/", "/<wbr>").replace("_", "_<wbr>")
+
+
 def document(title: str, style: str, lead: str, body: Iterable[str]) -> str:
     """Return a page that asks nothing of the network and runs nothing.
 
@@ -157,15 +163,30 @@ def folded(title: str, body: str, kind: str = "") -> str:
     return f"<details{_kind(kind)}><summary>{text(title)}</summary>{body}</details>"
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str | Cell]], caption: str = "") -> str:
-    """Return a table whose first column heads its rows; wide ones scroll by themselves."""
+def table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str | Cell]],
+    caption: str = "",
+    groups: Mapping[int, str] | None = None,
+) -> str:
+    """Return a table whose first column heads its rows; wide ones scroll by themselves.
+
+    Args:
+        head: what heads the columns.
+        rows: of as many cells each.
+        caption: what stands above it.
+        groups: a heading for the rows from this one on.
+    """
     first = rows[0] if rows else ()
     kinds = [" class='words'" if _wordy(cell) else "" for cell in first] or [""] * len(head)
     heads = "".join(
         f"<th scope='col'{kind}>{text(name)}</th>" for name, kind in zip(head, kinds, strict=True)
     )
+    marks = groups or {}
     lines = "".join(
-        f"<tr>{''.join(_cell(cell, at) for at, cell in enumerate(row))}</tr>" for row in rows
+        (_group(marks[place], len(head)) if place in marks else "")
+        + f"<tr>{''.join(_cell(cell, at) for at, cell in enumerate(row))}</tr>"
+        for place, row in enumerate(rows)
     )
     told = f"<caption>{text(caption)}</caption>" if caption else ""
     hint = _HINT if len(head) > 4 else ""
@@ -174,6 +195,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str | Cell]], caption: st
         f"{hint}<div class='wide' tabindex='0'><table{kind}>{told}<thead><tr>{heads}</tr></thead>"
         f"<tbody>{lines}</tbody></table></div>"
     )
+
+
+def _group(title: str, columns: int) -> str:
+    # The words keep their place where a wide table scrolls.
+    shown = f"<span>{text(title)}</span>"
+    return f"<tr class='group'><th colspan='{columns}' scope='rowgroup'>{shown}</th></tr>"
 
 
 def _words(cell: str | Cell) -> str:
@@ -188,7 +215,8 @@ def _cell(cell: str | Cell, at: int) -> str:
     one = cell if isinstance(cell, Cell) else Cell(cell)
     more = f"<small>{text(one.more)}</small>" if one.more else ""
     tag, scope = ("td", "") if at else ("th", " scope='row'")
-    return f"<{tag}{scope}{_kind(one.kind)}>{text(one.text)}{more}</{tag}>"
+    shown = breakable(one.text) if "id" in one.kind.split() else text(one.text)
+    return f"<{tag}{scope}{_kind(one.kind)}>{shown}{more}</{tag}>"
 
 
 def _kind(kind: str) -> str:

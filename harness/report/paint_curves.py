@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from agentenvs.harness.report.formats import upper
 from agentenvs.harness.report.paint import SMALL, Picture, draw
 from agentenvs.harness.report.paint_axes import (
     Labels,
@@ -27,7 +27,7 @@ from agentenvs.harness.tax.curves import log_budgets
 
 if TYPE_CHECKING:
     from agentenvs.harness.tax.bands import CurveBands
-    from agentenvs.harness.tax.crossing_set import CrossoverSet
+    from agentenvs.harness.tax.crossing import CrossoverSet
 
 __all__ = ["consistency", "curves"]
 
@@ -37,7 +37,7 @@ def curves(bands: CurveBands, crossing: CrossoverSet, labels: Labels) -> Picture
 
     Args:
         bands: the curves.
-        crossing: k* and the k that it may be.
+        crossing: k* and its interval.
         labels: what the arms are called.
     """
     ks = np.asarray(bands.ks)
@@ -60,7 +60,8 @@ def curves(bands: CurveBands, crossing: CrossoverSet, labels: Labels) -> Picture
         f"Share of tasks that at least one of k tries solves. Dashed: {one}; solid: {two}. "
         + (
             f"A band holds the whole curve of its arm with {100 * bands.confidence:g} % "
-            "confidence. "
+            "confidence. Bands are of each model alone. Both played the same tasks, so the "
+            "difference between them is surer than the overlap suggests: see the numbers. "
             if known
             else "There are no bands: the tasks show no spread to judge them by. "
         )
@@ -114,12 +115,12 @@ def consistency(base: Arm, post: Arm, labels: Labels, K: int | None = None) -> P
 
 
 def _mark(axes: Any, bands: CurveBands, crossing: CrossoverSet) -> None:
-    """Shade every k that the crossing may be at, and ring the estimate."""
+    """Shade where the crossing may be, and ring the estimate."""
     left, right = axes.get_xlim()
     if not crossing.same and crossing.decides:
-        for low, high in _runs(crossing.ks):
-            beyond = crossing.censored and high == crossing.K
-            end = right if beyond else min(high * 1.03, right)
+        low, high = crossing.low, crossing.high
+        if low is not None:
+            end = right if high is None else min(high * 1.03, right)
             start = left if low == 1 else low / 1.03
             axes.axvspan(start, end, color=INK, alpha=0.09, linewidth=0, zorder=1)
     where = left if crossing.same else right if crossing.k is None else float(crossing.k)
@@ -133,7 +134,7 @@ def _mark(axes: Any, bands: CurveBands, crossing: CrossoverSet) -> None:
         va="bottom",
         fontsize=SMALL,
     )
-    if crossing.k is None or crossing.same:
+    if crossing.k in (None, 1) or crossing.same:
         return
     axes.axvline(where, color=INK, linewidth=0.9, zorder=2)
     height = float(np.interp(where, bands.ks, bands.post.value))
@@ -150,17 +151,6 @@ def _mark(axes: Any, bands: CurveBands, crossing: CrossoverSet) -> None:
     )
 
 
-def _runs(ks: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the ends of every unbroken run of whole numbers."""
-    found: list[tuple[int, int]] = []
-    for k in sorted(ks):
-        if found and found[-1][1] == k - 1:
-            found[-1] = (found[-1][0], k)
-        else:
-            found.append((k, k))
-    return found
-
-
 def _short(crossing: CrossoverSet) -> str:
     if crossing.same:
         return "the same curve"
@@ -172,14 +162,9 @@ def _short(crossing: CrossoverSet) -> str:
 
 
 def _span(crossing: CrossoverSet) -> str:
-    """Return the set in words; nothing where it is the estimate alone."""
-    beyond = f"> {crossing.K}"
-    if not crossing.ks:
-        return beyond if crossing.censored and crossing.k is not None else ""
-    low, high = min(crossing.ks), max(crossing.ks)
-    if crossing.censored:
-        return f"{low} to {beyond}"
-    return "" if low == high == crossing.k else f"{low} to {high}" if low < high else f"{low}"
+    """Return the interval in words; nothing where it is the estimate alone."""
+    low, high = (f"> {crossing.K}" if k is None else f"{k}" for k in (crossing.low, crossing.high))
+    return "" if low == high else f"{low} to {high}"
 
 
 def _told(crossing: CrossoverSet, first: str) -> str:
@@ -188,7 +173,7 @@ def _told(crossing: CrossoverSet, first: str) -> str:
     if crossing.k is None:
         where = f"Up to {crossing.K} tries {first} does not catch up"
     elif crossing.k == 1:
-        where = f"{first} is not behind at the first try (k* = 1)"
+        where = f"{upper(first)} is ahead, or level, from the first try on (k* = 1)"
     else:
         where = f"From k* = {crossing.k} tries on (ring) {first} solves as many"
     if not crossing.decides:

@@ -93,7 +93,9 @@ def tax_over_k(bands: TaxBands, labels: Labels, n: int) -> Picture:
         f"Thick: Tax_S(K), by how much S of {two} (solid) falls short of S of {one} (dashed) with "
         f"K tries. Above 0, more tries mend less of what {two} fails. "
         + (
-            f"The band holds the whole thick curve with {100 * bands.confidence:g} % confidence."
+            f"The band holds the whole thick curve with {100 * bands.confidence:g} % confidence. "
+            "Intervals in the table are for one K each and narrower, so the two may disagree "
+            "about 0."
             if known
             else "There is no band: the tasks show no spread to judge it by."
         )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from agentenvs.harness.report.facts import facts
-from agentenvs.harness.report.formats import count
+from agentenvs.harness.report.formats import count, upper
 from agentenvs.harness.report.gather import Findings
 from agentenvs.harness.report.markup import (
     bullets,
@@ -14,11 +14,11 @@ from agentenvs.harness.report.markup import (
     figure,
     paragraph,
     section,
-    shortened,
     text,
 )
 from agentenvs.harness.report.paint import Picture
 from agentenvs.harness.report.paint_theme import theme
+from agentenvs.harness.report.played import called, played
 from agentenvs.harness.report.sections import (
     bins_section,
     consistency_section,
@@ -37,7 +37,7 @@ from agentenvs.harness.report.sections_method import (
 )
 from agentenvs.harness.report.sections_tasks import parse_section, tasks_section
 from agentenvs.harness.report.sections_use import routing_section, size_section
-from agentenvs.harness.report.voice import long_names, trained, upper, voice
+from agentenvs.harness.report.voice import long_names, trained, voice
 from agentenvs.harness.report.words import headline, meaning, ranges, verdict
 from agentenvs.harness.tax.render import SCRIPTED_MARK
 
@@ -47,7 +47,6 @@ __all__ = ["LIMIT", "page"]
 LIMIT = 3_000_000
 # Bytes for each transcript; the first that keeps the page within its limit is taken.
 _ROOM = (30_000, 10_000, 3_000, 0)
-_LONGEST = 120
 _HEADING = re.compile("<section id='([a-z]+)'[^>]*><h2>([^<]*)</h2>")
 
 
@@ -108,11 +107,11 @@ def _lead(found: Findings) -> str:
     if told.scripted and alike:
         return intro
     arms = []
-    who = zip(long_names(found), told.labels, told.policies, told.rollouts, strict=True)
-    for name, label, policy, (low, high) in who:
+    who = zip(long_names(found), told.labels, called(found), told.rollouts, strict=True)
+    for name, label, what, (low, high) in who:
         many = "" if alike else f", {low:,}{f' to {high:,}' if high > low else ''} tries a task"
-        called = name if told.scripted else f"{name} ({label})"
-        arms.append(f"{called}: {shortened(policy or 'unnamed', _LONGEST)}{many}")
+        arm = name if told.scripted else f"{name} ({label})"
+        arms.append(f"{arm}: {what}{many}")
     taken = "Taken for " if trained(found) else ""
     told_who = f"{taken}{arms[0]}; {'for ' if taken else ''}{arms[1]}"
     return f"{intro} {upper(told_who)}."
@@ -128,7 +127,7 @@ def _top(found: Findings, curves: str) -> str:
     scripted = paragraph(SCRIPTED_MARK, "scripted") if found.comparison.scripted else ""
     return (
         f"<section class='top' id='answer'>{scripted}<h2>{text(headline(found))}</h2>"
-        f"{paragraph(ranges(found), 'ranges')}"
+        f"{paragraph(played(found), 'played')}{paragraph(ranges(found), 'ranges')}"
         f"<p class='verdict'><span class='pill {judged.level}'>{text(judged.mark)}</span>"
         f"{text(judged.text)}</p>"
         f"<div class='pair'><dl class='facts'>{cards}</dl>{curves}"

@@ -29,27 +29,27 @@ def tax_section(found: Findings, figure: str) -> str:
         mark = " *" if row.high_variance else ""
         rows.append(
             [
-                f"{row.K} tries{mark}",
+                f"{row.K}{mark}",
+                estimate_cell(told.tax_S, 3, sign=True),
                 share_cell(told.pass_base),
                 share_cell(told.pass_post),
-                estimate_cell(told.A_base, 2),
-                estimate_cell(told.A_post, 2),
-                estimate_cell(told.tax_A, 2, sign=True),
                 estimate_cell(told.S_base, 3),
                 estimate_cell(told.S_post, 3),
-                estimate_cell(told.tax_S, 3, sign=True),
+                estimate_cell(told.tax_A, 2, sign=True),
+                estimate_cell(told.A_base, 2),
+                estimate_cell(told.A_post, 2),
             ]
         )
     heads = [
-        "K",
+        "tries, K",
+        "Tax_S",
         f"pass@K, {first}",
         f"pass@K, {second}",
-        f"A, {first}",
-        f"A, {second}",
-        "Tax_A",
         f"S, {first}",
         f"S, {second}",
-        "Tax_S",
+        "Tax_A",
+        f"A, {first}",
+        f"A, {second}",
     ]
     body = [
         "<div class='pair'>",
@@ -68,11 +68,10 @@ def tax_section(found: Findings, figure: str) -> str:
             "tries, beside it."
         ),
         paragraph(
-            "The size of the tax, and even its sign, can change with K. One K alone says little. "
-            "The first rows of the table are those that the tries played here tell best."
+            "The size of the tax, and even its sign, can change with K. One K alone says little."
         ),
         "</div></div>",
-        table(heads, rows),
+        table(heads, rows, groups=_groups(found)),
     ]
     notes = [f"K = {row.K}: {row.undefined}." for row in found.comparison.rows if row.undefined]
     if any(row.high_variance for row in found.comparison.rows):
@@ -90,25 +89,44 @@ def tax_section(found: Findings, figure: str) -> str:
     return section("The tax at several numbers of tries", ["".join(body)], "tax")
 
 
+def _groups(found: Findings) -> dict[int, str]:
+    """Return headings of the tax's rows, none where no budget is put first for a reason."""
+    if found.comparison.ordered:
+        return {}
+    budgets = [row.K for row in found.comparison.rows if row.K > 1]
+    best = {found.n // 4, found.n // 2}
+    first = next((at for at, k in enumerate(budgets) if k not in best), len(budgets))
+    if not 0 < first < len(budgets):
+        return {}
+    return {0: "what these tries tell best", first: "other budgets"}
+
+
 def origin_section(found: Findings, figure: str) -> str:
     """Return where the tax comes from: which tasks, and lost coverage or solving sooner."""
     split, parts = found.decomposition, found.parts
     if split is None or parts is None:
         return ""
     k = split.K
+    never, some = BINS[:2]
+    there, back = split.cells[1][0], split.cells[0][1]
+    both = float(split.tax_A[1, 0] + split.tax_A[0, 1])
     words = [
         f"Each task is put into a bin by its rollouts: never, sometimes or always solved. At "
         f"{k} tries Tax_A is {signed(parts.tax_A.value, 2)} tries; it is exactly the sum of what "
         "the nine kinds of tasks bring.",
         _largest(found),
+        f"Tasks that are rarely solved move between {never} and {some} by chance alone. Two runs "
+        f"of one and the same model fill both cells too, with about as much plus ({some}, then "
+        f"{never}) as minus ({never}, then {some}). So read the two together: "
+        f"{signed(there.value, 2)} and {signed(back.value, 2)} make {signed(both, 2)}."
+        if split.tasks[1, 0] or split.tasks[0, 1]
+        else "",
         f"Told another way, {signed(parts.coverage.value, 2)} tries come from solving "
         f"{'fewer' if parts.coverage.value > 0 else 'more'} tasks within {k} tries (coverage"
         f"{_in(parts.coverage)}), and {signed(parts.earliness.value, 2)} from being "
         f"{'ahead' if parts.earliness.value > 0 else 'behind'} on the way there (earliness"
         f"{_in(parts.earliness)}). A tax without a coverage part is no net loss of tasks: "
         "tasks are solved sooner.",
-        "A task of small chance moves between never and sometimes by chance alone, in both "
-        "directions: read these two cells together.",
     ]
     rows: list[list[str | Cell]] = []
     for at, name in enumerate(BINS):
@@ -153,12 +171,16 @@ def _largest(found: Findings) -> str:
         return ""
     return (
         f"The largest part, {signed(float(split.tax_A[at, to]), 2)}, comes from {means[at, to]} "
-        f"({count(int(split.tasks[at, to]), 'task')})."
+        f"({count(int(split.tasks[at, to]), 'task')}{_in(split.cells[at][to])})."
     )
 
 
 def _in(estimate: Estimate) -> str:
-    return "" if math.isnan(estimate.low) else f", {span(estimate, 2, sign=True)}"
+    """Return an interval, and that it holds 0 where it does."""
+    if math.isnan(estimate.low):
+        return ""
+    doubt = "" if estimate.sure else ", which may be chance"
+    return f", {span(estimate, 2, sign=True)}{doubt}"
 
 
 def bins_section(found: Findings, histograms: str, flow: str) -> str:

@@ -92,8 +92,8 @@ def method_section(found: Findings) -> str:
         [name, Cell(how, "", "words"), Cell(covers, "", "words")] for name, how, covers in _METHODS
     ]
     alone = (
-        f"Tasks that hang together are drawn as one: {told.clusters:,} groups of "
-        f"{told.tasks:,} tasks."
+        f"Tasks that hang together are drawn as one, so that {told.tasks:,} tasks count as "
+        f"{told.clusters:,} groups."
         if told.clusters != told.tasks
         else f"Each of the {count(told.tasks, 'task')} stands for itself."
     )
@@ -104,7 +104,10 @@ def method_section(found: Findings) -> str:
             "covers another training run of the same recipe, which may come out otherwise. "
             f"{alone}"
         ),
-        table(["number", "how the interval is made", "what it covers"], rows),
+        folded(
+            "How each interval is made",
+            table(["number", "how the interval is made", "what it covers"], rows),
+        ),
     ]
     return section("How sure, and how that was worked out", body, "method")
 
@@ -122,13 +125,17 @@ _METHODS = (
     ),
     (
         "bands around curves",
-        "studentised sup-t: wide enough for the whole curve at once, with Wilson's ends",
+        "studentised sup-t: wide enough for the whole curve at once, with Wilson's ends. Each is "
+        "wider than the interval at any one number of tries, so it may hold a 0 that such an "
+        "interval leaves out",
         "tasks and tries, all numbers of tries together",
     ),
     (
         "where the curves cross",
-        "every number of tries that the band around the difference allows as the first crossing",
-        "tasks and tries",
+        "tasks drawn again with replacement: where the curves of such sets first cross. It looks "
+        "at all numbers of tries, and may reach beyond the last one although the interval there, "
+        "of that one number, says who is ahead",
+        "tasks and tries, all numbers of tries together",
     ),
     (
         "single tasks",
@@ -137,7 +144,8 @@ _METHODS = (
     ),
     (
         "which model is cheaper",
-        "tasks drawn again with replacement, the choice made anew each time",
+        "tasks drawn again with replacement, the choice made anew each time; the interval of a "
+        "cost is that of the number of tries it takes",
         "tasks and tries",
     ),
 )
@@ -196,4 +204,5 @@ def glossary_section(found: Findings) -> str:
         "<a href='https://arxiv.org/abs/2107.03374' rel='noreferrer'>arXiv 2107.03374</a> and "
         "what follows from them.</p>"
     )
-    return section("What the words mean", [terms(told), link], "words")
+    words = folded(f"{len(told)} words", terms(told))
+    return section("What the words mean", [words, link], "words")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentenvs.harness.report.changes import Change
+from agentenvs.harness.report.changes import SHOWN, Change
 from agentenvs.harness.report.formats import count, number, percent, signed
 from agentenvs.harness.report.gather import Findings
 from agentenvs.harness.report.markup import (
     Cell,
+    breakable,
     cut,
     folded,
     paragraph,
@@ -24,9 +25,9 @@ from agentenvs.harness.report.voice import names, voice
 
 __all__ = ["parse_section", "tasks_section"]
 
-_SHOWN = 20
 _LISTED = 400
 _LONGEST_ID = 80
+_BEYOND = "beyond chance"
 
 
 def tasks_section(found: Findings, room: int) -> str:
@@ -37,7 +38,7 @@ def tasks_section(found: Findings, room: int) -> str:
         room: bytes for one transcript.
     """
     changes, say = found.changes, voice(found)
-    lost, gained = changes.shown(_SHOWN)
+    lost, gained = changes.shown(SHOWN)
     tasks = len(changes.tasks)
     moved = [one for one in changes.tasks if one.change]
     alone = [
@@ -57,20 +58,19 @@ def tasks_section(found: Findings, room: int) -> str:
         body.append(paragraph("No task was solved more often by one model than by the other."))
         return section("Tasks gained and lost", body, "tasks")
     top = [*lost, *gained]
-    body.append(_changed(found, top, _caption(len(top), len(moved))))
-    talks = "".join(_talks(found, one, room) for one in top)
-    if talks:
-        body.append("<h3 class='talks'>What was said</h3>")
+    caption = _caption(len(top), len(moved))
+    if any(_said(found, one) for one in top):
         body.append(
             paragraph(
-                "One rollout that succeeded, from the model that solves the task more often, and "
-                "one that failed, from the other, for the reason that is most frequent there. "
-                "Everything below was written by models and environments.",
+                "Open a task to read what was said: one rollout that succeeded, from the model "
+                "that solves it more often, and one that failed, from the other, for the reason "
+                "that is most frequent there. All of it was written by models and environments.",
                 "talks",
             )
         )
-        body.append(talks)
+        body.append(_listed(found, top, caption, room))
     else:
+        body.append(_changed(found, top, caption))
         body.append(paragraph("The runs keep no transcripts of these tasks.", "note"))
     if len(moved) > len(top):
         shown = (
@@ -93,23 +93,23 @@ def _caption(shown: int, moved: int) -> str:
 
 
 def _changed(found: Findings, rows: Sequence[Change], caption: str) -> str:
+    return table(_heads(found), [_line(one) for one in rows], caption)
+
+
+def _heads(found: Findings) -> list[str]:
     first, second = names(found)
-    lines = [
-        [
-            Cell(shortened(one.task_id, _LONGEST_ID), "", "id"),
-            f"{one.c_base}/{one.n_base}",
-            f"{one.c_post}/{one.n_post}",
-            Cell(f"{signed(100 * one.change, 0)}\u00a0points", "", "strong"),
-            _chance(one.p_value),
-            "\u25cf" if one.beyond_chance else "",
-        ]
-        for one in rows
+    return ["task", f"solved, {first}", f"solved, {second}", "change", "p by chance", _BEYOND]
+
+
+def _line(one: Change) -> list[Cell]:
+    return [
+        Cell(shortened(one.task_id, _LONGEST_ID), "", "id"),
+        Cell(f"{one.c_base}/{one.n_base}"),
+        Cell(f"{one.c_post}/{one.n_post}"),
+        Cell(f"{signed(100 * one.change, 0)}\u00a0points", "", "strong"),
+        Cell(_chance(one.p_value)),
+        Cell("\u25cf" if one.beyond_chance else ""),
     ]
-    return table(
-        ["task", f"solved, {first}", f"solved, {second}", "change", "p by chance", "beyond chance"],
-        lines,
-        caption,
-    )
 
 
 def _chance(p_value: float) -> str:
@@ -118,18 +118,40 @@ def _chance(p_value: float) -> str:
     return number(p_value, 4 if p_value < 0.01 else 3)
 
 
-def _talks(found: Findings, one: Change, room: int) -> str:
+def _listed(found: Findings, rows: Sequence[Change], caption: str, room: int) -> str:
+    """Return the tasks one below the other, each with what was said in it folded away."""
+    heads = "".join(f"<span>{text(name)}</span>" for name in _heads(found))
+    told = f"<p class='note'>{text(caption)}</p>" if caption else ""
+    tasks = "".join(_task(found, one, room) for one in rows)
+    return f"{told}<div class='tasks'><p class='line head'>{heads}</p>{tasks}</div>"
+
+
+def _task(found: Findings, one: Change, room: int) -> str:
+    name, *cells = _line(one)
+    heads, kinds = (*names(found), "", "", ""), ("from", "to", "strong", "more", "mark")
+    spans = "".join(
+        f"<span class='{kind}'>{f'<i>{text(head)} </i>' if head else ''}{text(cell.text)}</span>"
+        for head, cell, kind in zip(heads, cells, kinds, strict=True)
+        if cell.text
+    )
+    line = f"<span class='id'>{breakable(name.text)}</span>{spans}"
+    talks = "".join(_talk(names(found)[arm], talk, room) for arm, talk in _said(found, one))
+    if not talks:
+        return f"<p class='line'>{line}</p>"
+    return (
+        f"<details class='task'><summary class='line'>{line}</summary>"
+        f"<div class='pair'>{talks}</div></details>"
+    )
+
+
+def _said(found: Findings, one: Change) -> list[tuple[int, Talk]]:
+    """Return the arm and the rollout of a success and of a failure at a task, if there are."""
     better, worse = (1, 0) if one.change > 0 else (0, 1)
-    parts = []
-    for arm, success in ((better, True), (worse, False)):
-        talk = found.talks[arm].get((one.task_id, success))
-        if talk is not None:
-            parts.append(_talk(names(found)[arm], talk, room))
-    if not parts:
-        return ""
-    name = shortened(one.task_id, _LONGEST_ID)
-    title = f"{name}: {one.c_base}/{one.n_base} \u2192 {one.c_post}/{one.n_post}"
-    return folded(title, f"<div class='pair'>{''.join(parts)}</div>", "talks")
+    talks = (
+        (arm, found.talks[arm].get((one.task_id, success)))
+        for arm, success in ((better, True), (worse, False))
+    )
+    return [(arm, talk) for arm, talk in talks if talk is not None]
 
 
 def _talk(label: str, talk: Talk, room: int) -> str:
@@ -148,7 +170,7 @@ def parse_section(found: Findings) -> str:
         return ""
     kinds = (
         ("read as calls of tools", "calls"),
-        ("read as words", "words"),
+        ("plain text, no call", "words"),
         ("malformed: calls that could not be read", "malformed"),
         ("calls that had to be mended", "repaired"),
         ("calls that a strict parser reads alike", "strict"),
@@ -163,7 +185,7 @@ def parse_section(found: Findings) -> str:
         paragraph(
             "A model acts by text, and a parser reads calls of tools from it. A model whose calls "
             "are misread seems less able than it is. Rescued calls are those that a strict parser "
-            "would not have read: without the relaxed one they would have counted as words or "
+            "would not have read: without the relaxed one they would have counted as plain text or "
             "errors."
         ),
         table(["per reply", *names(found)], rows),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from agentenvs.harness.report.cells import share_cell
+from agentenvs.harness.report.costs import between, cost, cost_span, tries
 from agentenvs.harness.report.formats import count, number, percent, signed
 from agentenvs.harness.report.gather import Findings
 from agentenvs.harness.report.markup import Cell, paragraph, section, table
-from agentenvs.harness.report.voice import names, voice
+from agentenvs.harness.report.sections_pilot import pilot_part
+from agentenvs.harness.report.voice import names
 from agentenvs.harness.tax.options import KINDS, Option
-from agentenvs.harness.tax.pilot import PilotProtocol
 from agentenvs.harness.tax.planning import SampleSize
 from agentenvs.harness.tax.routing import Routing
 
@@ -32,59 +32,17 @@ def routing_section(found: Findings) -> str:
         paragraph(
             f"{price}, and every try is paid, whether an earlier one succeeded or not. Given a way "
             "to tell which of several tries succeeded, this is the cheapest way to solve a given "
-            "share of the tasks. How sure: the share of resampled sets of tasks in which the same "
-            "way is the cheapest."
+            "share of the tasks with one of the two models. The interval of a cost is what other "
+            "tasks like these might take. How sure: the share of resampled sets of tasks in which "
+            "the same way is the cheapest."
         ),
         table(
-            ["to solve", "cheapest", "cost of a task", "otherwise", "its cost", "how sure"],
+            ["to solve", "cheapest", "with the other model", "saves", "how sure"],
             [_route(found, one) for one in found.routes],
         ),
     ]
-    body += _pilot(found)
+    body += pilot_part(found)
     return section("Which model is cheaper?", body, "cheaper")
-
-
-def _pilot(found: Findings) -> list[str]:
-    """Return what it is worth to decide from a few rollouts of each task."""
-    pilot = found.pilot
-    if pilot is None:
-        return []
-    aim = percent(pilot.target or 0)
-    rows: list[list[str | Cell]] = []
-    for name, one in (
-        ("the best single way", pilot.best),
-        ("one way for all tasks, by the pilot", pilot.by_pilot),
-        ("a way for each task, by the pilot", pilot.by_task),
-        ("a way for each task, chosen by half of the tries", pilot.oracle),
-    ):
-        if one is not None:
-            cost = number(one.cost.value, 1)
-            rows.append([name, share_cell(one.coverage), cost, percent(one.base_share)])
-    words = (
-        f"Can a few tries decide? Suppose each task is first played {pilot.pilot} times by both "
-        f"models ({pilot.pilot_cost:g} a task), and the way to solve {aim} of the tasks is chosen "
-        f"from that, judged on other tries. {percent(pilot.agreement)} of such pilots call the "
-        f"same way best as the other tries do. {_pays(pilot)}"
-    )
-    told = table(["", "solved", "cost of a task", f"given to {voice(found).first}"], rows)
-    return ["<h3>Deciding from a few tries</h3>", paragraph(words), told]
-
-
-def _pays(pilot: PilotProtocol) -> str:
-    times = pilot.break_even.value
-    if math.isnan(times):
-        return ""
-    if math.isinf(times):
-        return "Choosing task by task saves nothing here."
-    low, high = pilot.break_even.low, pilot.break_even.high
-    ends = ""
-    if not math.isnan(low):
-        most = "never" if math.isinf(high) else f"{high:,.0f}"
-        ends = f" ({low:,.0f} to {most})"
-    return (
-        "Choosing task by task has paid back its pilot once each task is served "
-        f"{times:,.0f} times{ends}."
-    )
 
 
 def size_section(found: Findings) -> str:
@@ -145,27 +103,24 @@ def _route(found: Findings, routing: Routing) -> list[str | Cell]:
             (routing.base.furthest, routing.post.furthest), key=lambda one: one.coverage.value
         )
         most = f"{_option(found, reach)} solve {percent(reach.coverage.value)}"
-        return [aim, Cell("not reached", most), "", "", "", ""]
-    rival = routing.runner_up
+        return [aim, Cell("not reached", most), "", "", ""]
     sure = routing.shares[KINDS.index(routing.best.kind)]
+    saved = routing.saving
+    known = routing.runner_up is not None
     return [
         aim,
-        Cell(_option(found, routing.best), "", "strong"),
-        _cost(routing.best),
-        "not reached" if rival is None else _option(found, rival),
-        "" if rival is None else _cost(rival),
+        _offer(found, routing, routing.best, "strong"),
+        "not reached" if routing.runner_up is None else _offer(found, routing, routing.runner_up),
+        Cell(cost(saved.value), between(saved.low, saved.high)) if known else "",
         Cell(percent(sure), "decided" if routing.decided else "not decided"),
     ]
 
 
+def _offer(found: Findings, routing: Routing, option: Option, kind: str = "") -> Cell:
+    price, spread = cost(option.cost.value), cost_span(routing, option)
+    return Cell(_option(found, option), f"costs {price}{f' ({spread})' if spread else ''}", kind)
+
+
 def _option(found: Findings, option: Option) -> str:
-    which = names(found)[0 if option.arm == "base" else 1]
     star = " *" if option.high_variance and option.k > 1 else ""
-    return f"{option.k} {'try' if option.k == 1 else 'tries'}, {which}{star}"
-
-
-def _cost(option: Option) -> str:
-    value = option.cost.value
-    return (
-        "" if math.isnan(value) else number(value, 0 if value >= 100 or value == int(value) else 1)
-    )
+    return f"{tries(found, option.arm, option.k)}{star}"

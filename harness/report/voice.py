@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from agentenvs.harness.report.gather import Findings
 
-__all__ = ["Voice", "long_names", "names", "trained", "upper", "voice"]
+__all__ = ["Voice", "long_names", "names", "trained", "voice"]
 
 
 class Voice(NamedTuple):
@@ -15,6 +15,7 @@ class Voice(NamedTuple):
     Attributes:
         opening: begins a sentence about the second arm.
         then: what "than" and "as many as" are followed by, of the first.
+        now: the same of the second.
         instead: ends "x instead of y" where that does not say enough.
         first, second: the arms as subjects.
         columns: heads of columns.
@@ -23,6 +24,7 @@ class Voice(NamedTuple):
 
     opening: str
     then: str
+    now: str
     instead: str
     first: str
     second: str
@@ -33,6 +35,7 @@ class Voice(NamedTuple):
 _TRAINING = Voice(
     opening="After training",
     then="before",
+    now="after",
     instead="",
     first="the model before training",
     second="the trained model",
@@ -42,6 +45,7 @@ _TRAINING = Voice(
 _RUNS = Voice(
     opening="In the second run",
     then="in the first run",
+    now="in the second run",
     instead=" in the first run",
     first="the first run",
     second="the second run",
@@ -54,7 +58,16 @@ def voice(found: Findings) -> Voice:
     """Return the names: of a model before and after training, of two runs, or of policies."""
     if found.comparison.scripted:
         one, two = found.labels
-        return Voice(f"With {two}", f"with {one}", f" with {one}", one, two, (one, two), (one, two))
+        return Voice(
+            opening=f"With {two}",
+            then=f"with {one}",
+            now=f"with {two}",
+            instead=f" with {one}",
+            first=one,
+            second=two,
+            columns=(one, two),
+            titles=(one, two),
+        )
     return _RUNS if found.one_model else _TRAINING
 
 
@@ -71,8 +84,3 @@ def names(found: Findings) -> tuple[str, str]:
 def long_names(found: Findings) -> tuple[str, str]:
     """Return what the two arms are called where they stand alone."""
     return voice(found).titles
-
-
-def upper(words: str) -> str:
-    """Return words with a capital at their beginning, unless they are a name."""
-    return f"T{words[1:]}" if words.startswith("the ") else words

@@ -11,9 +11,10 @@ from agentenvs.harness.report.formats import (
     percents,
     points,
     spread,
+    upper,
 )
 from agentenvs.harness.report.gather import Findings
-from agentenvs.harness.report.voice import Voice, trained, upper, voice
+from agentenvs.harness.report.voice import Voice, trained, voice
 from agentenvs.harness.tax import Estimate
 
 __all__ = ["Verdict", "change", "headline", "meaning", "most_tries", "moved", "ranges", "verdict"]
@@ -78,7 +79,7 @@ def headline(found: Findings) -> str:
         ways.append(moved(gap))
         link = ", but" if set(ways) == {"gain", "loss"} else ", and"
         text += f"{link} {found.top} tries solve {_shares(base, post, gap, say, None)}"
-    crossed = found.crossing.k is not None and found.crossing.decides
+    crossed = found.crossing.k is not None and found.crossing.high is not None
     if ways == ["gain", "loss"] and crossed and told.crossing.stays_above:
         text += f": from {_crossing(found)} on {say.first} is ahead"
     return f"{text}{_doubt(ways)}."
@@ -87,10 +88,9 @@ def headline(found: Findings) -> str:
 def _crossing(found: Findings) -> str:
     """Return the number of tries at which the curves cross, with all that it may be."""
     at = found.crossing
-    if at.ks == (at.k,) and not at.censored:
+    if at.low == at.high:
         return f"{at.k} tries"
-    first, last = at.ks[0], at.ks[-1]
-    return f"about {at.k} tries ({f'{first} or more' if at.censored else f'{first} to {last}'})"
+    return f"about {at.k} tries ({at.low} to {at.high})"
 
 
 def _doubt(ways: list[str]) -> str:
@@ -129,8 +129,35 @@ def meaning(found: Findings) -> str:
         "One try is what a user sees. Many tries show what a model can find at all, which is what "
         "search, and further training, can build on. Training often makes a model surer of its "
         "answers: it is right more often at once, but where it is wrong it stays wrong. That is "
-        "called sharpening, and what it takes away is the Sharpening Tax."
+        "called sharpening, and what trying again loses by it is the Sharpening Tax. "
+        f"{_pattern(found)}"
     )
+
+
+def _pattern(found: Findings) -> str:
+    """Return whether these runs show sharpening, as far as the intervals say."""
+    second, many = voice(found).second, f"{found.top} tries"
+    if found.crossing.same:
+        return "Here the two do not differ in that."
+    at_once, in_many = moved(found.comparison.pass_1_gap), moved(most_tries(found)[2])
+    return {
+        ("gain", "loss"): "That is what is seen here.",
+        ("gain", "open"): f"Here {second} is right more often at once; whether it finds less in "
+        f"{many} is not decided.",
+        ("gain", "gain"): f"Here {second} solves more at once and more in {many}: by these two "
+        "numbers the first did not cost the second.",
+        ("loss", "loss"): f"That is not what is seen here: {second} solves less at once and less "
+        f"in {many}.",
+        ("loss", "open"): f"That is not what is seen here: {second} is right less often at once, "
+        f"and for {many} nothing is decided.",
+        ("loss", "gain"): f"Here it is the other way round: {second} is right less often at once "
+        f"and finds more in {many}.",
+        ("open", "loss"): f"Here {second} finds less in {many}; whether it is right more often at "
+        "once is not decided.",
+        ("open", "gain"): f"That is not what is seen here: {second} finds more in {many}, and for "
+        "one try nothing is decided.",
+        ("open", "open"): "Whether that happened here, these tries do not tell.",
+    }[at_once, in_many]
 
 
 def ranges(found: Findings) -> str:
@@ -140,11 +167,11 @@ def ranges(found: Findings) -> str:
     if found.top > 1:
         parts.append(f"{found.top} tries: {change(most_tries(found)[2])}")
     sure = f"{100 * told.confidence:g}\u00a0%"
-    apart = told.clusters == told.tasks
-    of = "other tasks of this kind" if apart else "other groups of tasks that hang together"
-    seed = "; another training run may differ by more" if trained(found) else ""
-    which = f"In brackets: {sure} intervals, each by itself, for {of} and other tries{seed}."
-    return f"{'; '.join(parts)}. {which}"
+    seed = " Another training run may differ by more." if trained(found) else ""
+    return (
+        f"{'; '.join(parts)}. In brackets: {sure} intervals, what other tasks like these, and "
+        f"other tries, might have given.{seed}"
+    )
 
 
 def change(gap: Estimate) -> str:

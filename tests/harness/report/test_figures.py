@@ -18,7 +18,7 @@ from agentenvs.harness.report.paint_theme import INK, TONES
 from agentenvs.harness.tax import Counts, Estimate, curve, sharpening_tax
 from agentenvs.harness.tax.bands import curve_bands, tax_bands
 from agentenvs.harness.tax.consistency import hat_curve
-from agentenvs.harness.tax.crossing_set import crossover_set
+from agentenvs.harness.tax.crossing import crossover_set
 from agentenvs.harness.tax.decomposition import decompose
 from agentenvs.harness.tax.decomposition import flow as flow_shares
 from agentenvs.harness.tax.rank import spearman
@@ -200,6 +200,15 @@ def test_a_crossing_is_marked_where_it_is() -> None:
     assert found.k == 3
     assert text.startswith("k* = 3")
     assert "From k* = 3 tries on" in picture.caption
+
+
+def test_an_arm_that_is_ahead_from_the_first_try_crosses_nowhere() -> None:
+    arms: Arms = (([9, 8, 10] * 20, 16), ([1, 0, 2] * 20, 16))
+    bands = curve_bands(*arms, draws=50)
+    picture = figures.curves(bands, crossover_set(*arms, 16, draws=50), ("the one", "the other"))
+    assert ". The one is ahead, or level, from the first try on (k* = 1)" in picture.caption
+    assert "surer than the overlap suggests" in picture.caption
+    assert not [line for line in _axes(picture).lines if line.get_marker() == "o"]
 
 
 def test_a_crossing_beyond_the_budgets_is_told() -> None:

@@ -38,11 +38,33 @@ def test_percents_tell_shares_apart_that_differ(one: float, two: float) -> None:
 
 def test_numbers_have_a_true_minus_and_no_negative_zero() -> None:
     assert formats.number(-1.25, 1) == "\u22121.2"
-    assert formats.number(-0.001, 2) == "0.00"
+    assert formats.number(-1e-12, 2) == "0.00"
     assert formats.signed(0.5, 1) == "+0.5"
     assert formats.signed(-0.5, 1) == "\u22120.5"
-    assert formats.signed(0.0001, 2) == "0.00"
+    assert formats.signed(0.0, 2) == "0.00"
     assert formats.signed(_NAN, 2) == "undefined"
+
+
+def test_what_is_not_nothing_never_reads_as_nothing() -> None:
+    assert formats.number(-0.001, 2) == "\u22120.001"
+    assert formats.signed(0.0001, 2) == "+0.0001"
+    edge = Estimate(0.138, 0.06, 0.0016, 0.27)
+    assert formats.spread(edge, flip=True).replace("\u00a0", " ") == "\u221227 to \u22120.2"
+    assert formats.span(edge, 2, sign=True) == "+0.002 to +0.27"
+    assert formats.percent(1e-13, 1) == "0\u00a0%"
+
+
+@given(st.floats(-1, 1), st.integers(0, 4))
+def test_the_sign_of_a_number_is_seen(value: float, digits: int) -> None:
+    shown = formats.signed(value, digits)
+    if abs(value) > 1e-9:
+        assert shown[0] == ("+" if value > 0 else "\u2212")
+    assert abs(float(shown.replace("\u2212", "-")) - value) <= 0.500001 * 10**-digits
+
+
+def test_the_opening_of_a_sentence_has_a_capital_unless_it_is_a_name() -> None:
+    assert formats.upper("the trained model") == "The trained model"
+    assert formats.upper("scripted:wide") == "scripted:wide"
 
 
 def test_a_drop_is_told_as_what_was_gained() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -10,11 +11,12 @@ import pytest
 from agentenvs.harness import Outcomes
 from agentenvs.harness.report.gather import Findings, find
 from agentenvs.harness.report.pair_page import LIMIT, page
+from agentenvs.harness.report.played import title_of
 from agentenvs.harness.tax import Counts
 
 pytestmark = pytest.mark.usefixtures("few_pilots")
 
-_VOID = {"meta", "link", "br", "img"}
+_VOID = {"meta", "link", "br", "img", "wbr"}
 _HOSTILE = (
     "</script><script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
@@ -136,7 +138,8 @@ def test_what_models_and_settings_bring_along_is_inert(text: str) -> None:
     )
     safe = page(calm, [], "x")
     hostile.encode()
-    tags = [[tag for tag, _ in _read(made).seen] for made in (hostile, safe)]
+    # Where a name may break depends on the name.
+    tags = [[tag for tag, _ in _read(made).seen if tag != "wbr"] for made in (hostile, safe)]
     assert tags[0] == tags[1]
 
 
@@ -172,10 +175,27 @@ def test_transcripts_stand_under_the_tasks_that_changed_most() -> None:
     base, post = _run([8, 0], 8), _run([0, 8], 8)
     talks = _talks(base, "what base said"), _talks(post, "what post said")
     made = page(find(base, post, transcripts=talks), [], "Talks")
-    assert made.count("<summary>t0: 8/8") == 1
+    told = made[made.index("class='tasks'") : made.index("id='parse'")]
+    assert told.count("<details class='task'><summary class='line'><span class='id'>t0<") == 1
+    assert told.count("<i>before </i>8/8") == 1
     assert "before, rollout 0: solved" in made
     assert "after, rollout 0: not solved: what post said" in made
     assert "The runs keep no transcripts" in page(find(base, post), [], "No talks")
+
+
+def test_tasks_without_transcripts_keep_their_lines() -> None:
+    base, post = _run([8, 0, 1], 8), _run([0, 8, 1], 8)
+    said = [row for row in _talks(base, "what base said") if row["task_id"] == "t0"]
+    made = page(find(base, post, transcripts=(said, None)), [], "Talks")
+    assert made.count("<details class='task'>") == 1
+    assert "<p class='line'><span class='id'>t1</span>" in made
+
+
+def test_names_of_tasks_break_between_words() -> None:
+    ids = ["0/order/seven", "mini_home_1"]
+    made = page(find(_run([8, 0], 8, ids), _run([0, 8], 8, ids)), [], "Names")
+    assert "0/<wbr>order/<wbr>seven" in made
+    assert "mini_<wbr>home_<wbr>1" in made
 
 
 def test_scripted_policies_are_marked_before_anything_is_told() -> None:
@@ -194,6 +214,87 @@ def test_settings_that_should_agree_are_shown_first() -> None:
     assert "2\u00a0settings differ that should be alike" in told
     assert told.index("sampling.temperature") < told.index("1\u00a0setting that differs by design")
     assert "settings differ: harness is" in made
+
+
+def test_the_page_says_what_was_played_and_by_whom() -> None:
+    settings = {
+        "env_id": "agentenvs/ToolLab-v0",
+        "tasks": "heldout",
+        "harness": "light",
+        "prompt": {"examples": 2},
+        "sampling": {"temperature": 0.7, "max_tokens": 64},
+    }
+    base, post = _run([1, 2], 4, **settings), _run([2, 2], 4, **settings)
+    found = find(base, post, names=("a.jsonl", "b.jsonl"), clusters=["x", "x"])
+    made = page(found, [], title_of(found)).replace("\u00a0", " ")
+    assert (
+        "Played: ToolLab heldout, 2 tasks that count as 1 group, since some hang together, prompt "
+        "light with 2 examples, temperature 0.7, at most 64 tokens a reply." in made
+    )
+    assert "<title>ToolLab heldout: a.jsonl \u2192 b.jsonl</title>" in made
+    assert "model before training (base): a.jsonl; for the trained model (post): b.jsonl" in made
+    bare = find(_run([1, 2], 4), _run([2, 2], 4))
+    assert "Played:" not in page(bare, [], title_of(bare))
+    assert title_of(bare) == "What post-training cost"
+
+
+def _told(html: str, section: str) -> str:
+    start = html.index(f"<section id='{section}'")
+    return html[start : html.index("</section>", start)].replace("\u00a0", " ")
+
+
+def _sharp() -> Findings:
+    rng = np.random.default_rng(4)
+    rate = rng.beta(0.4, 1.2, 60)
+    base = rng.binomial(32, rate), 32
+    return find(base, (rng.binomial(32, np.where(rng.random(60) < 0.8, rate**0.7, 0)), 32))
+
+
+def test_parts_that_may_be_chance_are_told_as_such() -> None:
+    found = _sharp()
+    assert found.parts is not None
+    assert not found.parts.earliness.sure
+    told = _told(page(found, [], "Parts"), "origin")
+    assert told.count("which may be chance") == sum(
+        not one.sure for one in (found.parts.coverage, found.parts.earliness)
+    )
+    assert "Two runs of one and the same model fill both cells too" in told
+
+
+def test_the_budgets_that_are_told_best_come_first_and_the_tax_beside_them() -> None:
+    told = _told(page(_sharp(), [], "Tax"), "tax")
+    marks = [
+        told.index(f">{name}</span>") for name in ("what these tries tell best", "other budgets")
+    ]
+    rows = [told.index(f"<th scope='row'>{k}<") for k in (8, 16, 2)]
+    assert marks[0] < rows[0] < rows[1] < marks[1] < rows[2]
+    assert re.search("tries, K</th><th scope='col'>Tax_S</th><th scope='col'>pass@K, before", told)
+    asked = find(([1, 3, 0], 8), ([4, 4, 0], 8), ks=[8, 3])
+    assert "tell best" not in _told(page(asked, [], "Tax"), "tax")
+
+
+def test_the_share_of_rarely_solved_tasks_is_explained_where_it_is_shown() -> None:
+    told = _told(page(_sharp(), [], "Grader"), "grader")
+    assert told.index("from tasks solved 1 to 8 times") < told.index("The last row says nothing of")
+    few = _told(page(_typical(), [], "Grader"), "grader")
+    assert "1 to 8 times" not in few
+    assert "The last row" not in few
+
+
+def test_assumptions_that_all_fail_are_told_plainly() -> None:
+    found = _typical()
+    assert found.theory is not None
+    wrong = found.theory.rest._replace(verdict="fails")
+    theory = found.theory._replace(
+        sharpened=found.theory.sharpened._replace(value=0.5), prediction="holds"
+    )
+    every = theory._replace(selection=wrong, rest=wrong, all_the_way=wrong)
+    told = _told(page(replace(found, theory=every), [], "Theory"), "theory")
+    assert "but none of the 3 things that it assumes holds" in told
+    right = theory.rest._replace(verdict="holds")
+    one = theory._replace(selection=right, rest=wrong, all_the_way=right)
+    told = _told(page(replace(found, theory=one), [], "Theory"), "theory")
+    assert "but 1 of the 3 things that it assumes does not hold" in told
 
 
 def _counts(c: list[int], n: list[int] | int) -> Counts:

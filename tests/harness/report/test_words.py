@@ -39,13 +39,12 @@ def test_a_sharpened_model_is_told_with_the_crossing() -> None:
     found = _sharpened()
     told = _plain(headline(found))
     at = found.crossing
-    assert len(at.ks) > 1
-    assert not at.censored
+    assert at.low != at.high
+    assert at.high is not None
     assert told.startswith("After training, one try solves ")
     assert ", but 16 tries solve " in told
     assert told.endswith(
-        f": from about {at.k} tries ({at.ks[0]} to {at.ks[-1]}) on the model before training is "
-        "ahead."
+        f": from about {at.k} tries ({at.low} to {at.high}) on the model before training is ahead."
     )
     assert verdict(found).level == "decided"
     text = "The trained model does better at one try and worse at 16 tries."
@@ -60,31 +59,66 @@ def test_losses_and_gains_at_both_ends_are_told_as_such() -> None:
     assert ", and 16 tries" in headline(gained)
     assert "ahead" not in headline(gained)
     assert facts(gained)[2].value == "not within 16 tries"
-    assert facts(lost)[2].value == "at once"
+    ahead = facts(lost)[2]
+    assert (ahead.title, ahead.value) == (
+        "The model before training is ahead",
+        "from the first try",
+    )
+    assert (ahead.told, ahead.decided) == ("it has nothing to catch up", True)
 
 
 def test_a_crossing_that_the_data_leave_open_is_not_called_decided() -> None:
     found = _sharpened()
     at = found.crossing
-    once = replace(found, crossing=at._replace(k=1, ks=(1, 2), censored=False))
-    assert (facts(once)[2].value, facts(once)[2].decided) == ("at once", False)
-    assert facts(once)[2].told == "it may be behind at first"
-    beyond = replace(found, crossing=at._replace(k=None, ks=(7, 8), censored=True))
+    once = replace(found, crossing=at._replace(k=1, low=1, high=2))
+    assert (facts(once)[2].value, facts(once)[2].decided) == ("from the first try", False)
+    assert facts(once)[2].told == "it may be behind at first: not decided"
+    beyond = replace(found, crossing=at._replace(k=None, low=7, high=None))
     assert (facts(beyond)[2].told, facts(beyond)[2].decided) == (
         "it may yet do so: not decided",
         False,
     )
-    maybe = replace(found, crossing=at._replace(k=7, ks=(7, 8), censored=True))
+    maybe = replace(found, crossing=at._replace(k=7, low=7, high=None))
     assert facts(maybe)[2].decided is False
-    assert "may not catch up at all" in facts(maybe)[2].told
+    # The trained model is worse at 16 tries, beyond doubt, and the crossing may lie beyond.
+    assert facts(maybe)[2].told.endswith("so that here the two differ")
 
 
 def test_a_crossing_without_doubt_is_told_as_one_number() -> None:
     found = _sharpened()
-    one = replace(found, crossing=found.crossing._replace(k=3, ks=(3,), censored=False))
+    one = replace(found, crossing=found.crossing._replace(k=3, low=3, high=3))
     assert headline(one).endswith(": from 3 tries on the model before training is ahead.")
-    late = replace(found, crossing=found.crossing._replace(k=9, ks=(8, 9), censored=True))
-    assert ": from about 9 tries (8 or more) on " in headline(late)
+    late = replace(found, crossing=found.crossing._replace(k=9, low=8, high=None))
+    assert "ahead" not in headline(late)
+
+
+@pytest.mark.parametrize(
+    ("base", "post", "told"),
+    [
+        ([1, 2, 0, 3] * 20, [16, 0, 0, 16] * 20, "That is what is seen here."),
+        ([1, 2, 0, 3] * 20, [14, 15, 16, 12] * 20, "solves more at once and more in 16 tries"),
+        ([14, 15, 16, 12] * 20, [1, 2, 0, 3] * 20, "solves less at once and less in 16 tries"),
+        ([16, 0, 0, 16] * 20, [1, 2, 0, 3] * 20, "Here it is the other way round"),
+        ([3, 0, 4, 1], [4, 1, 3, 2], "these tries do not tell"),
+        ([3, 0, 4, 1], [3, 0, 4, 1], "the two do not differ"),
+    ],
+)
+def test_the_explanation_fits_what_was_seen(base: list[int], post: list[int], told: str) -> None:
+    assert told in meaning(_found(base, post, 16))
+
+
+def test_the_tax_is_told_with_its_scale() -> None:
+    found = _sharpened()
+    row = next(row for row in found.comparison.rows if row.K == found.K)
+    one, two = row.measures.S_base.value, row.measures.S_post.value
+    card = facts(found)[3]
+    assert card.title == "Sharpening Tax at 8 tries"
+    assert card.told.startswith(
+        f"S, what trying again mends ({row.s_max:.2f} at most), fell from {one:.3f} to "
+    )
+    assert two == 0
+    same = facts(_found([3, 0, 4, 1], [3, 0, 4, 1], 16))[3]
+    assert "stayed at" in same.told
 
 
 def test_what_is_not_decided_is_not_claimed() -> None:
