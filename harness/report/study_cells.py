@@ -64,7 +64,7 @@ class Cell:
         pass_1: pass@1 of both arms.
         gain: pass@1 of the arm minus that of the base.
         taxes: the measures at each budget.
-        crossing: k*, and the set of budgets where it may lie.
+        crossing: k*, and where it may lie.
         consistency: pass^8 of the arm minus that of the base; None where a task has fewer than
             8 rollouts.
         choice: which arm to ask and how often; None where the study does not ask.

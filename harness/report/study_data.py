@@ -23,7 +23,7 @@ __all__ = ["plain"]
 def plain(found: StudyReport) -> dict[str, Any]:
     """Return a study as dictionaries, lists, numbers and text; NaN stays NaN.
 
-    In `crossover`, `k` is None where the base does not catch up within `K`; where the curves are
+    In `crossover`, `k`, `low` and `high` are None where they lie beyond `K`; where the curves are
     one, `same` says so and `k` is None too.
     """
     study = found.study
@@ -114,6 +114,8 @@ def _row(one: TaxInterval, first: str, second: str) -> dict[str, Any]:
 def _crossing(found: CrossoverSet) -> dict[str, Any]:
     return {
         "k": None if found.same else found.k,
+        "low": found.low,
+        "high": found.high,
         "ks": list(found.ks),
         "censored": found.censored,
         "share_censored": found.share_censored,

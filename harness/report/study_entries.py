@@ -64,14 +64,13 @@ class Table:
 
 
 def crossing(found: CrossoverSet) -> tuple[str, str]:
-    """Return k* and the budgets that it may be, as text."""
+    """Return k* and its interval, as text."""
     if found.same:
         return "same", "the curves are one"
     k = f">{found.K}" if found.k is None else str(found.k)
     if not found.decides:
         return k, "undecided"
-    low = str(found.ks[0]) if found.ks else f">{found.K}"
-    high = f">{found.K}" if found.censored else str(found.ks[-1])
+    low, high = (f">{found.K}" if end is None else str(end) for end in (found.low, found.high))
     return k, "" if low == high == k else low if low == high else f"{low} to {high}"
 
 

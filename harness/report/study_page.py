@@ -167,7 +167,7 @@ def _glossary() -> str:
         (
             "k*",
             "The least number of tries at which the base solves as many tasks as the trained "
-            "model. In small print: every number that it may be.",
+            "model. In small print: its interval.",
         ),
         (
             f"{STAR} and {STARS}",

@@ -110,7 +110,7 @@ def gain_table(
             f"pass^{CONSISTENCY_K}: all {CONSISTENCY_K} do. {_STARRED}. Of "
             "two numbers the second has the stars of their difference"
             f"{', told below it with its interval' if small else ''}. k*: the number of tries from "
-            "which the base solves as many tasks as the trained model, and all that it may be."
+            "which the base solves as many tasks as the trained model, and its interval."
         ),
     )
 

@@ -261,7 +261,7 @@ def _crossings(cells: Sequence[Cell]) -> str:
     crossed = [cell for cell in cells if cell.crossing.k is not None and not cell.crossing.same]
     if not crossed:
         return "Nowhere was the base seen to catch up within the tries that were played."
-    sure = sum(not cell.crossing.censored for cell in crossed)
+    sure = sum(cell.crossing.high is not None for cell in crossed)
     return (
         f"In {len(crossed)} of {_many(len(cells))} the base was seen to catch up with the "
         f"trained model within the tries that were played; in {_none(sure)} of them the interval "

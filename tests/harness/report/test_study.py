@@ -18,9 +18,10 @@ from rich.console import Console
 from agentenvs.errors import BadArgument, RunDamaged
 from agentenvs.harness.report.study import StudyReport, study_report
 from agentenvs.harness.report.study_cells import study_budgets
+from agentenvs.harness.report.study_entries import crossing
 from agentenvs.harness.report.study_tables import gain_table, noisy
 from agentenvs.harness.report.study_words import caveats, findings, headline, rule, warnings
-from agentenvs.harness.tax import crossover, sharpening_tax_interval
+from agentenvs.harness.tax import crossover, crossover_set, sharpening_tax_interval
 from agentenvs.harness.tax.reference import published
 
 _N = 32
@@ -280,6 +281,19 @@ def test_a_choice_is_made_where_it_is_asked_for(tmp_path: Path, made: Made) -> N
 def test_no_choice_without_a_question(found: StudyReport) -> None:
     assert all(cell.choice is None for cell in found.cells)
     assert "Which model to ask" not in _shown(found)
+
+
+def test_the_crossing_has_the_interval_of_two_runs(found: StudyReport) -> None:
+    for cell in found.cells:
+        k, ends = crossing(cell.crossing)
+        told = crossover_set(*cell.counts, _N)
+        low, high = (f">{_N}" if end is None else str(end) for end in (told.low, told.high))
+        assert ends in (f"{low} to {high}", "undecided", low if low != k else "")
+    data = found.to_dict()["cells"][0]["crossover"]
+    assert (data["low"], data["high"]) == (
+        found.cells[0].crossing.low,
+        found.cells[0].crossing.high,
+    )
 
 
 def test_warnings_come_once_with_their_cells(found: StudyReport) -> None:
