@@ -106,11 +106,11 @@ def _body(found: StudyReport, pictures: Sequence[Picture]) -> list[str]:
 def _top(found: StudyReport, grids: Sequence[Picture]) -> str:
     scripted = paragraph(SCRIPTED_MARK, "scripted") if found.scripted else ""
     first, *others = grids
-    told = f"<div>{bullets(words.findings(found))}{_others(others, found)}</div>"
+    told = bullets(words.findings(found))
     return (
         f"<section class='top' id='answer'>{scripted}<h2>{text(words.headline(found))}</h2>"
         f"{paragraph(words.rule(found), 'ranges')}{paragraph(words.MEANING, 'ranges')}"
-        f"<div class='pair'>{figure(first)}{told}</div></section>"
+        f"<div class='pair'>{figure(first)}{told}</div>{_others(others, found)}</section>"
     )
 
 
