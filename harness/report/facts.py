@@ -102,7 +102,7 @@ def _tax_fact(found: Findings) -> Fact | None:
         else f"{'fell' if tax.value > 0 else 'rose'} from {number(one, 3)} to {number(two, 3)}"
     )
     by = f", by {percent(tax.value / one)}" if way == "loss" and two > 0 else ""
-    doubt = ": may be chance" if way == "open" else ""
+    doubt = ": may be chance" if way == "open" and not math.isnan(tax.low) else ""
     told = f"S, what trying again mends ({number(row.s_max, 2)} at most), {went}{by}{doubt}"
     more = span(tax, 3, sign=True)
     return Fact(f"Sharpening Tax at {row.K} tries", signed(tax.value, 3), more, way != "open", told)

@@ -101,7 +101,7 @@ def _lead(found: Findings) -> str:
     say = voice(found)
     tries = {low if low == high else (low, high) for low, high in told.rollouts}
     alike = len(tries) == 1 and found.n == max(high for _, high in told.rollouts)
-    often = count(found.n, "time") if alike else "several times"
+    often = ("once" if found.n == 1 else f"{found.n:,} times") if alike else "several times"
     tasks = "the same task" if told.tasks == 1 else f"the same {count(told.tasks, 'task')}"
     intro = f"{upper(say.first)} and {say.second} played {tasks}, {often} each."
     if told.scripted and alike:

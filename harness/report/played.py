@@ -35,8 +35,9 @@ def played(found: Findings) -> str:
         )
     arm, examples = alike.get("harness"), alike.get("prompt.examples")
     if isinstance(arm, str):
-        shown = f" with {count(int(examples), 'example')}" if _is_number(examples) else ""
-        parts.append(f"prompt {shortened(arm, _LONGEST)}{shown}")
+        many = int(examples) if _is_number(examples) else 0
+        shown = f" with {count(many, 'example')}" if many else ""
+        parts.append(f"prompt \u201c{shortened(arm, _LONGEST)}\u201d{shown}")
     temperature = alike.get("sampling.temperature")
     if _is_number(temperature):
         parts.append(f"temperature {temperature:g}")

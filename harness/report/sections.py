@@ -191,7 +191,7 @@ def bins_section(found: Findings, histograms: str, flow: str) -> str:
     for name in BINS:
         one, two = (getattr(share, name) for share in told.shares)
         rows.append([f"{name} solved in {told.m}", share_cell(one), share_cell(two)])
-    moves = []
+    moves, tries = [], count(told.m, "try", "tries")
     for at, name in enumerate(BINS):
         moves.append([f"{name} {first}", *(percent(float(share)) for share in found.flow[at])])
     body = [
@@ -205,12 +205,12 @@ def bins_section(found: Findings, histograms: str, flow: str) -> str:
             + table(
                 ["from", *(f"to {name} {second}" for name in BINS)],
                 moves,
-                f"Where tasks go, in shares of all tasks, with {told.m} tries of each model",
+                f"Where tasks go, in shares of all tasks, with {tries} of each model",
             ),
         ),
         paragraph(
             "These shares move with the number of rollouts, for one and the same model. Both "
-            f"are therefore told for {told.m} tries.",
+            f"are therefore told for {tries}.",
             "note",
         ),
     ]

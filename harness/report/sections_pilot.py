@@ -34,10 +34,11 @@ def pilot_part(found: Findings) -> list[str]:
     )
     notes = (
         "Costs are those of serving a task once; the pilot's own tries are not in them. "
-        f"{_pays(pilot)} The last row is no way to go: it shows about how much could be gained at "
-        "most, with half of all tries as a pilot. It has no interval, because it is worked out "
-        "for these tasks alone."
+        f"{_pays(pilot)} The last row is a bound and no plan: it shows about how much could be "
+        "gained at most, with half of all tries as a pilot. It has no interval, because it is "
+        "worked out for these tasks alone"
     )
+    notes += "; nor has asking both, whose tries are counted on these tasks." if pilot.both else "."
     heads = ["", "solved", "cost of a task", f"given to {voice(found).first}"]
     return [
         "<h3>Can a few tries decide?</h3>",
@@ -59,7 +60,10 @@ def _rows(found: Findings, pilot: PilotProtocol, routing: Routing) -> list[list[
         spread = cost_span(routing, option) if option is not None and fits else ""
         rows.append(_row(f"one model: {way(found, single.name)}", single, spread))
     if pilot.both is not None:
-        rows.append(_row(f"both models: {way(found, pilot.both.name)}", pilot.both, ""))
+        name, *cells, share = _row(
+            f"both models: {way(found, pilot.both.name)}", pilot.both, "no interval"
+        )
+        rows.append([name, *cells, Cell(f"{share}", "of the tries")])
     for name, served in (
         ("one way for all tasks, by the pilot", pilot.by_pilot),
         ("a way for each task, by the pilot", pilot.by_task),
@@ -134,4 +138,4 @@ def _pays(pilot: PilotProtocol) -> str:
 
 
 def _often(times: float) -> str:
-    return number(times, 0 if times >= 10 else 1)
+    return number(times, 0 if times >= 10 or times == int(times) else 1)

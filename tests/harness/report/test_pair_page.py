@@ -229,7 +229,7 @@ def test_the_page_says_what_was_played_and_by_whom() -> None:
     made = page(found, [], title_of(found)).replace("\u00a0", " ")
     assert (
         "Played: ToolLab heldout, 2 tasks that count as 1 group, since some hang together, prompt "
-        "light with 2 examples, temperature 0.7, at most 64 tokens a reply." in made
+        "\u201clight\u201d with 2 examples, temperature 0.7, at most 64 tokens a reply." in made
     )
     assert "<title>ToolLab heldout: a.jsonl \u2192 b.jsonl</title>" in made
     assert "model before training (base): a.jsonl; for the trained model (post): b.jsonl" in made
