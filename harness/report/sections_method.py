@@ -107,6 +107,7 @@ def method_section(found: Findings) -> str:
         folded(
             "How each interval is made",
             table(["number", "how the interval is made", "what it covers"], rows),
+            "printed",
         ),
     ]
     return section("How sure, and how that was worked out", body, "method")
@@ -204,5 +205,5 @@ def glossary_section(found: Findings) -> str:
         "<a href='https://arxiv.org/abs/2107.03374' rel='noreferrer'>arXiv 2107.03374</a> and "
         "what follows from them.</p>"
     )
-    words = folded(f"{len(told)} words", terms(told))
+    words = folded(f"{len(told)} words", terms(told), "printed")
     return section("What the words mean", [words, link], "words")
