@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from agentenvs.harness.outcomes import Outcomes
-    from agentenvs.harness.report import Findings
     from agentenvs.harness.report.figures import Picture
 
 __all__ = ["add_to"]
@@ -182,8 +181,10 @@ def _check_places(args: argparse.Namespace) -> None:
 
 
 def _pair(args: argparse.Namespace) -> int:
-    from agentenvs.harness.report import find, page, pictures
+    from agentenvs.harness.report import find, page, pictures, title_of
+    from agentenvs.harness.report.pair_page import cautions
     from agentenvs.harness.report.words import headline, ranges, verdict
+    from agentenvs.harness.tax.render import SCRIPTED_MARK
 
     first, second = args.paths
     base, post = _load(first), _load(second)
@@ -199,20 +200,24 @@ def _pair(args: argparse.Namespace) -> int:
         unsolvable=known.unsolvable,
         price=tuple(args.price or (1.0, 1.0)),
         target=args.target,
+        names=_tails(first, second),
         transcripts=(_transcripts(first), _transcripts(second)) if said else (None, None),
     )
     drawn = pictures(findings) if args.out or args.figures else []
     if args.out:
-        title = args.title or _title(findings)
-        _write(args.out, page(findings, drawn, title))
+        _write(args.out, page(findings, drawn, args.title or title_of(findings)))
     written = _save(drawn, args.figures)
     if args.json:
         terminal.say_json(findings.to_dict())
         return 0
     console = terminal.console()
-    for line in (headline(findings), ranges(findings), verdict(findings).text):
+    if findings.comparison.scripted:
+        console.print(SCRIPTED_MARK, style="bold red", markup=False)
+    asked = args.price is not None or args.target is not None
+    cheaper = [found.words for found in findings.routes] if asked else []
+    for line in (headline(findings), ranges(findings), verdict(findings).text, *cheaper):
         console.print(line, markup=False, highlight=False)
-    for warning in (*findings.comparison.warnings, *known.notes):
+    for warning in (*cautions(findings), *known.notes):
         console.print(f"warning: {warning}", style="yellow", markup=False, highlight=False)
     _say_where(console, args.out, written)
     return 0
@@ -301,8 +306,13 @@ def _transcripts(path: str) -> Any:
     return read_transcripts(path) if Path(path).is_dir() else None
 
 
-def _title(findings: Findings) -> str:
-    return "What post-training cost" if not findings.comparison.scripted else "Two scripted runs"
+def _tails(first: str, second: str) -> tuple[str, str]:
+    """Return the last parts of two paths, as many as tell them apart."""
+    one, two = Path(first).parts, Path(second).parts
+    size = 1
+    while one[-size:] == two[-size:] and size < max(len(one), len(two)):
+        size += 1
+    return "/".join(one[-size:]), "/".join(two[-size:])
 
 
 def _write(path: str, text: str) -> None:

@@ -16,7 +16,7 @@ from agentenvs.harness.tax.discovery import discoveries
 __all__ = ["SHOWN", "Change", "Changes", "fisher", "task_changes"]
 
 #: so many of the tasks that changed are shown at first, with what was said in them
-SHOWN = 12
+SHOWN = 20
 
 # Ties of probabilities that rounding tells apart.
 _SLACK = 1 + 1e-7

@@ -41,7 +41,7 @@ from agentenvs.harness.report.voice import long_names, trained, voice
 from agentenvs.harness.report.words import headline, meaning, ranges, verdict
 from agentenvs.harness.tax.render import SCRIPTED_MARK
 
-__all__ = ["LIMIT", "page"]
+__all__ = ["LIMIT", "cautions", "page"]
 
 #: how large a page gets, in bytes
 LIMIT = 3_000_000
@@ -136,8 +136,12 @@ def _top(found: Findings, curves: str) -> str:
 
 
 def _warnings(found: Findings) -> str:
-    warned = [*_one_model(found), *found.comparison.warnings, *_few(found)]
-    return section("Before believing this", [bullets(warned)], "warnings", "warnings")
+    return section("Before believing this", [bullets(cautions(found))], "warnings", "warnings")
+
+
+def cautions(found: Findings) -> list[str]:
+    """Return what may spoil the comparison, in sentences."""
+    return [*_one_model(found), *found.comparison.warnings, *_few(found)]
 
 
 def _one_model(found: Findings) -> list[str]:

@@ -124,6 +124,30 @@ def test_a_target_is_a_share(pair: tuple[str, str], target: str) -> None:
         main(["report", *pair, "--target", target])
 
 
+def test_files_without_settings_are_named_by_what_tells_them_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib", reason="needs the extra `report`")
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    files = [write(tmp_path / name / "c.jsonl", BASE) for name in ("one", "two")]
+    assert main(["report", *files, "-o", str(tmp_path / "page.html")]) == 0
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert "one/c.jsonl" in text
+    assert "two/c.jsonl" in text
+    assert str(tmp_path) not in text
+    capsys.readouterr()
+
+
+def test_a_price_or_a_target_is_answered_in_the_terminal(
+    pair: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", *pair, "--target", "0.8", "--price", "1", "3"]) == 0
+    assert "To solve 80 % of the tasks, take base@" in capsys.readouterr().out
+    assert main(["report", *pair, "--target", "0.99"]) == 0
+    assert "99 %" in capsys.readouterr().out
+
+
 def test_json_is_json(pair: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", *pair, "--json", "--target", "0.5", "--price", "1", "3"]) == 0
 
@@ -224,8 +248,11 @@ def test_scripted_policies_are_marked(tmp_path: Path, capsys: pytest.CaptureFixt
         asked = ["run", "ToolLab", "--tasks", "mini", "--policy", policy, "-n", "4", "--quiet"]
         assert main([*asked, "--out", run]) == 0
     page = tmp_path / "page.html"
+    capsys.readouterr()
     assert main(["report", *runs, "-o", str(page)]) == 0
+    assert "no model was measured" in capsys.readouterr().out
     text = page.read_text("utf-8")
+    assert "<title>ToolLab mini: scripted:wide" in text
     assert "no model was measured" in text.lower()
     assert "<details" in text
     capsys.readouterr()
