@@ -45,7 +45,7 @@ def fit_rates(tasks: Tasks) -> Rates:
     # Rounding must not leave the ends a hair inside.
     rates[0], rates[-1] = 0.0, 1.0
     kinds, where = tasks.kinds()
-    chance = np.stack([_binomial(int(n), rates)[:, c] for c, n in zip(*kinds, strict=True)])
+    chance = _binomial(kinds.c[:, None], kinds.n[:, None], rates)
     weight = np.bincount(where) / len(where)
     shares = np.full(_GRID, 1 / _GRID)
     for _ in range(_ROUNDS):
@@ -67,19 +67,18 @@ def scalability_noise(fitted: Rates, s: float, k: int, n: int) -> float:
     size = min(n, max(_LARGE_N, 2 * k))
     counts = np.arange(size + 1)
     part = area(counts, size, k) / (k - 1) - s * (size - counts) / size
-    chance = _binomial(size, fitted.rates)
-    mean = chance @ part
-    variance = np.maximum(chance @ part**2 - mean**2, 0)
+    chance = _binomial(counts[:, None], np.array(size), fitted.rates)
+    mean = part @ chance
+    variance = np.maximum(part**2 @ chance - mean**2, 0)
     return float(fitted.shares @ variance) * size / n
 
 
-def _binomial(n: int, rates: _Array) -> _Array:
-    """Return (P, n + 1) chances of 0, ..., n successes."""
-    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, n + 1)))))
-    counts = np.arange(n + 1)
-    inner = rates[1:-1, None]
-    out = np.zeros((len(rates), n + 1))
-    out[0, 0] = out[-1, -1] = 1.0
-    ways = logs[-1] - logs - logs[::-1]
-    out[1:-1] = np.exp(ways + counts * np.log(inner) + (n - counts) * np.log1p(-inner))
+def _binomial(c: NDArray[np.int64], n: NDArray[np.int64], rates: _Array) -> _Array:
+    """Return the chances of c successes in n, rates from 0 to 1 along the last axis."""
+    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, int(n.max()) + 1)))))
+    inner = rates[1:-1]
+    out = np.zeros(np.broadcast_shapes(c.shape, n.shape, rates.shape))
+    out[..., :1], out[..., -1:] = c == 0, c == n
+    ways = logs[n] - logs[c] - logs[n - c]
+    out[..., 1:-1] = np.exp(ways + c * np.log(inner) + (n - c) * np.log1p(-inner))
     return out

@@ -107,3 +107,12 @@ def test_what_cannot_be_met_takes_the_most_coverage_or_the_least_cost() -> None:
     assert totals(coverage, cost, shares, most)[0] == pytest.approx(coverage[0].max(1).mean())
     least = allocate(coverage, cost, shares, check_demand((1, 1.5), None, 0.5, "never"))
     assert totals(coverage, cost, shares, least)[1] == pytest.approx(1)
+
+
+def test_large_pilots_do_not_drown_in_their_likelihoods() -> None:
+    """With 6,000 rollouts every rate but a few has a likelihood that no float can hold."""
+    results = np.array([[3000, 6000], [10, 0], [5990, 3000]])
+    found = guess(results, np.full((1, 3), 1 / 3), 6000, np.array([1, 4]), 4, "never")
+    solved = 1 - found.given[0][0][0, :, 0]
+    assert solved == pytest.approx([0.5, 0, 1], abs=0.05)
+    assert found.overall[1][0, 1] == pytest.approx(0.5, abs=0.05)

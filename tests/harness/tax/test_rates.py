@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -47,3 +49,14 @@ def test_noise_of_very_many_rollouts_goes_with_their_number() -> None:
     noise = [scalability_noise(one, 0.1, 4, n) for n in (1000, 2048, 20480)]
     assert noise[1] / noise[2] == pytest.approx(10)
     assert noise[0] / noise[1] == pytest.approx(2.048, rel=0.01)
+
+
+def test_thousands_of_rollouts_take_no_more_room_than_their_counts() -> None:
+    n = 20_000
+    tracemalloc.start()
+    found = fit_rates(as_tasks(np.arange(0, n, 20), n))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.shares @ found.rates == pytest.approx(0.5, abs=0.01)
+    # A table of all counts at all rates takes 26 MB, one for each task a thousand times that.
+    assert peak < 50e6
