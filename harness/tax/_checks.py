@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ __all__ = [
     "check_seed",
     "check_times",
     "integers",
+    "listed",
     "paired",
     "single_k",
     "whole_counts",
@@ -140,6 +141,20 @@ def single_k(name: str, k: object, smallest_n: int) -> int:
         raise BadArgument(f"Expected `{name}` to be an integer, got {k!r}.")
     check_k(name, int(k), int(k), smallest_n)
     return int(k)
+
+
+def listed(name: str, ks: object) -> list[Any]:
+    """Return budgets as a list; each is still to be checked.
+
+    Raises:
+        BadArgument: a single budget, text, or none at all.
+    """
+    if isinstance(ks, str | bytes) or not isinstance(ks, Iterable):
+        raise BadArgument(f"Expected `{name}` to list budgets, got {ks!r:.40}.")
+    found = list(ks)
+    if not found:
+        raise BadArgument(f"Expected `{name}` to name at least one budget, got none.")
+    return found
 
 
 def check_k(name: str, low: int, high: int, smallest_n: int) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.tax._checks import Arm, check_seed, check_times, paired
+from agentenvs.harness.tax._checks import Arm, check_seed, check_times, listed, paired
 from agentenvs.harness.tax.clusters import Clusters, by_cluster, cluster_codes
 from agentenvs.harness.tax.estimators import area, pass_at_k
 from agentenvs.harness.tax.intervals import TaxInterval, sharpening_tax_interval
@@ -128,9 +128,7 @@ def _bootstrap(
     seed: int,
     clusters: Sequence[Clusters | None],
 ) -> list[TaxBootstrap]:
-    budgets = list(ks)
-    if not budgets:
-        raise BadArgument("Expected `Ks` to name at least one budget, got none.")
+    budgets = listed("Ks", ks)
     check_times("draws", draws, least=100)
     check_seed(seed)
     deltas = [

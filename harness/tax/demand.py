@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -112,7 +112,7 @@ def check_demand(
         )
     for name, values in (("price", prices), ("budget", () if budget is None else (budget,))):
         for value in values:
-            if _positive(value) and not _LEAST <= value <= _LARGEST:
+            if _positive(value) and not _LEAST <= _plain(value) <= _LARGEST:
                 raise BadArgument(
                     f"Expected `{name}` of {_LEAST:g} to {_LARGEST:g}, got {value!r:.40}."
                 )
@@ -123,7 +123,7 @@ def check_demand(
         raise BadArgument(f"Expected `target` above 0 and at most 1, got {target!r}.")
     if budget is not None and not _positive(budget):
         raise BadArgument(f"Expected `budget` above 0, got {budget!r}.")
-    if stop not in ("never", "success"):
+    if not isinstance(stop, str) or stop not in ("never", "success"):
         raise BadArgument(f'Expected `stop` to be "never" or "success", got {stop!r}.')
     return Demand(
         (float(prices[0]), float(prices[1])),
@@ -160,6 +160,11 @@ def _positive(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         return False
     return bool(0 < value < math.inf)
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of Python: one of NumPy may be too narrow to be compared with."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _sign(difference: _Floats, scale: _Floats | float) -> _Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.tax._checks import Arm, Paired, Tasks
+from agentenvs.harness.tax._checks import Arm, Paired, Tasks, listed
 from agentenvs.harness.tax.clusters import Clusters
 from agentenvs.harness.tax.comparison import Comparison, Row
 from agentenvs.harness.tax.crossing import crossover_set
@@ -83,9 +83,7 @@ def compare(
     arms = match(sides, labels, common)
     ids = compared_ids(sides)
     smallest = arms.smallest_n
-    budgets = tuple(default_budgets(smallest) if ks is None else ks)
-    if not budgets:
-        raise BadArgument("Expected `ks` to name at least one budget, got none.")
+    budgets = default_budgets(smallest) if ks is None else tuple(listed("ks", ks))
     codes = compared_codes(clusters, sides, len(arms.base.c))
     hopeless = _tagged(unsolvable, ids, len(arms.base.c))
     whole = _measured(sides, labels, arms, codes, budgets, smallest, confidence)

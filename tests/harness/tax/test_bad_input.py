@@ -14,6 +14,7 @@ from agentenvs.errors import BadArgument
 from agentenvs.harness.outcomes import Outcomes
 from agentenvs.harness.tax import (
     Counts,
+    bootstrap_tax,
     compare,
     consistency_gap,
     crossover,
@@ -195,3 +196,14 @@ def test_one_task_has_values_without_intervals(asked: Any) -> None:
         found = found.rows[0].measures.tax_S
     assert math.isnan(found.se)
     assert not math.isnan(found.value)
+
+
+@pytest.mark.parametrize("ks", [8, 2.0, "8", b"8", True])
+def test_budgets_are_a_list(ks: Any) -> None:
+    arm = ([1, 3, 0], 8)
+    with pytest.raises(BadArgument, match="`ks` to list budgets, got"):
+        compare(arm, arm, ks)
+    with pytest.raises(BadArgument, match="`Ks` to list budgets, got"):
+        bootstrap_tax(arm, arm, ks)
+    with pytest.raises(BadArgument, match="at least one budget"):
+        compare(arm, arm, [])

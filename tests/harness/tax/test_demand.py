@@ -90,12 +90,18 @@ def test_a_target_that_is_met_up_to_rounding_is_met() -> None:
         ({"target": 0.5, "price": (1, 1e-320)}, "`price` of 1e-100 to"),
         ({"budget": 1e101}, "`budget` of 1e-100 to"),
         ({"budget": 1, "stop": "sometimes"}, '"never" or "success"'),
+        ({"budget": 1, "stop": np.zeros(3)}, '"never" or "success"'),
     ],
 )
 def test_what_is_asked_must_make_sense(asked, message) -> None:
     arguments = {"price": (1, 1), "target": None, "budget": None, "stop": "never"} | asked
     with pytest.raises(BadArgument, match=message):
         check_demand(**arguments)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    found = check_demand((np.float32(0.5), np.int8(2)), None, np.float32(4), "never")
+    assert (found.price, found.budget) == ((0.5, 2.0), 4.0)
 
 
 @pytest.mark.parametrize("times", [0, 1.0, True, 2_000_000, "3"])
