@@ -164,7 +164,15 @@ def _report(args: argparse.Namespace) -> int:
 
 
 def _check_places(args: argparse.Namespace) -> None:
-    """Refuse places where nothing can be written, before anything is worked out."""
+    """Refuse what cannot be drawn or written, before anything is worked out."""
+    if args.out is not None or args.figures is not None:
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError as error:
+            raise BadArgument(
+                "Pages and figures need Matplotlib, which cannot be loaded "
+                f'({error}): pip install "agentenvs[report]".'
+            ) from None
     for name, place in (("-o", args.out), ("--figures", args.figures)):
         if place is not None and not place.strip():
             raise BadArgument(f"Expected {name} to name a place, got {place!r}.")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -90,6 +91,24 @@ def test_places_that_cannot_be_written_are_refused_before_anything_is_read(
     where = place[1].format(folder=tmp_path, base=pair[0])
     assert message in fails(["report", *pair, place[0], where])
     assert Path(pair[0]).read_bytes() == before
+
+
+@pytest.mark.parametrize("option", ["-o", "--figures"])
+def test_without_matplotlib_pages_are_refused_and_numbers_told(
+    pair: tuple[str, str],
+    tmp_path: Path,
+    fails: Callable[[Sequence[str]], str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    option: str,
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    told = fails(["report", *pair, option, str(tmp_path / "page")])
+    assert "Pages and figures need Matplotlib" in told
+    assert 'pip install "agentenvs[report]"' in told
+    assert not (tmp_path / "page").exists()
+    assert main(["report", *pair]) == 0
+    assert "48\xa0%" in capsys.readouterr().out
 
 
 def test_a_link_is_written_through_and_kept(pair: tuple[str, str], tmp_path: Path) -> None:
