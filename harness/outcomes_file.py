@@ -27,6 +27,8 @@ __all__ = [
 
 OUTCOMES = "outcomes.jsonl"
 _SETTINGS = "run.json"
+# How deeply settings may be nested; parsers of some versions of Python take far more.
+_DEEPEST = 200
 _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
@@ -129,7 +131,20 @@ def read_settings(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
         raise RunDamaged(f"{path}: expected a JSON object: {error}.") from None
     if not isinstance(found, dict):
         raise RunDamaged(f"{path}: expected a JSON object, got {show(found)}.")
+    if _too_deep(found):
+        raise RunDamaged(f"{path}: expected settings nested up to {_DEEPEST} deep.")
     return found
+
+
+def _too_deep(value: Any) -> bool:
+    """Return whether a value is nested so deeply that reading it through may not end well."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        inner = [one.values() if isinstance(one, dict) else one for one in level]
+        level = [one for part in inner for one in part if isinstance(one, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def write_settings(folder: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:

@@ -480,3 +480,14 @@ def test_a_policy_named_in_a_row_that_is_not_scripted_is_a_field(tmp_path: Path)
     outcomes = Outcomes([{"task_id": "a", "rollout": 0, "success": True, "policy": "mine"}], {})
     assert outcomes.column("policy") == ["mine"]
     assert not outcomes.scripted
+
+
+@pytest.mark.parametrize(("opened", "closed"), [('{"a":', "}"), ('{"a":[', "]}")])
+def test_settings_nested_beyond_reason_are_damage(tmp_path: Path, opened: str, closed: str) -> None:
+    path, each = tmp_path / "run.json", len(closed)
+    path.write_text(opened * (200 // each) + "1" + closed * (200 // each))
+    assert Outcomes.load(tmp_path).settings.keys() == {"a"}
+    for depth in (201, 900, 5000, 100_000):
+        path.write_text(opened * depth + "1" + closed * depth)
+        with pytest.raises(RunDamaged, match=r"run.json: expected (settings nested|a JSON)"):
+            Outcomes.load(tmp_path)
