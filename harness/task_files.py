@@ -26,16 +26,20 @@ def clusters_in(path: Path, ids: Sequence[str]) -> dict[str, str]:
         Task id -> label, in the order of `ids`.
 
     Raises:
-        BadArgument: the file cannot be read, or lacks a label for a task.
+        BadArgument: the file cannot be read, or a task has no label or two.
     """
     found: dict[str, str] = {}
     for number, (name, row) in _lines(path):
         label = row.get("cluster") if isinstance(row, Mapping) else row
-        if not isinstance(label, str | int) or label == "":
+        if not isinstance(label, str | int) or isinstance(label, bool) or label == "":
             raise BadArgument(
                 f"{path}:{number}: expected a task and its label, got {name!r} alone."
             )
-        found[name] = str(label)
+        if found.setdefault(name, str(label)) != str(label):
+            raise BadArgument(
+                f"{path}:{number}: expected one label for {name!r}, got {found[name]!r} before and "
+                f"{label!r} now."
+            )
     missing = [name for name in ids if name not in found]
     if missing:
         some = ", ".join(map(repr, missing[:3]))
@@ -76,10 +80,10 @@ def _lines(path: Path) -> Iterator[tuple[int, tuple[str, Any]]]:
         BadArgument: the file cannot be read, or a JSON line names no task.
     """
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise BadArgument(f"{path}: expected a file of task ids: {error}.") from None
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         if not line.lstrip().startswith("{"):
@@ -90,7 +94,8 @@ def _lines(path: Path) -> Iterator[tuple[int, tuple[str, Any]]]:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise BadArgument(f"{path}:{number}: expected JSON: {error}.") from None
-        ids = [row[key] for key in _ID_KEYS if isinstance(row.get(key), str)]
+        # Outcomes take whole numbers for ids, too.
+        ids = [str(row[key]) for key in _ID_KEYS if type(row.get(key)) in (str, int)]
         if not ids:
             keys = ", ".join(_ID_KEYS)
             raise BadArgument(f"{path}:{number}: expected one of {keys} with a task's id.")

@@ -100,6 +100,8 @@ def test_tasks_out_of_reach_from_a_file(tmp_path: Path) -> None:
         ("a\n", "a task and its label"),
         ("{not json\n", ":1: expected JSON"),
         ('{"name": "a"}\n', "task_id, task, id"),
+        ("a\tone\nb\tone\na\ttwo\n", ":3: expected one label for 'a', got 'one' before and 'two'"),
+        ('{"task_id": "a", "cluster": true}\n', "a task and its label"),
     ],
 )
 def test_files_that_do_not_tell_are_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -108,6 +110,18 @@ def test_files_that_do_not_tell_are_refused(tmp_path: Path, text: str, message: 
     runs = outcomes(("a", "b", "c"), {})
     with pytest.raises(BadArgument, match=message):
         task_facts(runs, runs, str(path))
+
+
+def test_files_of_other_programs_are_read(tmp_path: Path) -> None:
+    """A byte order mark, carriage returns, whole numbers as ids, and separators in text."""
+    path = tmp_path / "clusters.jsonl"
+    rows = '\ufeff{"task_id": 1, "cluster": "x\u2028y"}\r\n2\tz\r\n2\tz\n'
+    path.write_bytes(rows.encode("utf-8"))
+    runs = outcomes(("1", "2"), {})
+    found = task_facts(runs, runs, str(path)).clusters
+    assert found is None
+    path.write_bytes(rows.replace("2\tz", "2\tx\u2028y").encode("utf-8"))
+    assert task_facts(runs, runs, str(path)).clusters == dict.fromkeys("12", "x\u2028y")
 
 
 def test_a_file_that_is_missing_or_names_none_of_the_tasks_is_refused(tmp_path: Path) -> None:
