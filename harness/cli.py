@@ -11,7 +11,14 @@ from typing import Any
 
 from agentenvs import __version__
 from agentenvs.errors import AgentEnvsError, BadArgument, UnknownName
-from agentenvs.harness import commands, commands_data, commands_lab, commands_report, commands_site
+from agentenvs.harness import (
+    commands,
+    commands_data,
+    commands_lab,
+    commands_report,
+    commands_site,
+    commands_tax,
+)
 
 __all__ = ["build_parser", "main"]
 
@@ -68,6 +75,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands_data.add_to(verbs)
     _add_run(verbs)
     _add_play(verbs)
+    commands_tax.add_to(verbs, _positive, _fraction)
     commands_report.add_to(verbs, _positive, _fraction)
     commands_site.add_to(verbs)
     commands_lab.add_to(verbs)

@@ -1,4 +1,4 @@
-"""What `agentenvs tax` and `agentenvs report` do: two runs, or a study of many, in numbers."""
+"""What `agentenvs report` does: two runs, or a study of many, on a page."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness import terminal
+from agentenvs.harness.commands_tax import add_shared, load
 from agentenvs.harness.task_facts import AUTO, NONE, clusters_of, task_facts, unsolvable_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from agentenvs.harness.outcomes import Outcomes
     from agentenvs.harness.report.figures import Picture
 
 __all__ = ["add_to"]
@@ -32,27 +32,7 @@ docs/report.md tells how to read the page, docs/study.md what study.toml holds.
 
 
 def add_to(verbs: Any, positive: Callable[[str], int], fraction: Callable[[str], float]) -> None:
-    """Add the verbs to the command."""
-    _add_tax(verbs, positive, fraction)
-    _add_report(verbs, positive, fraction)
-
-
-def _add_tax(verbs: Any, positive: Callable[[str], int], fraction: Callable[[str], float]) -> None:
-    sub = verbs.add_parser(
-        "tax",
-        help="what post-training cost: two runs side by side",
-        description="Compare two runs over the same tasks: pass@k, A, S, the Sharpening Tax at "
-        "several K with intervals, the crossover k*, and the three bins of tasks.",
-    )
-    sub.add_argument("base", metavar="BASE", help="run folder, or JSON lines {task_id, pass_flags}")
-    sub.add_argument("post", metavar="POST", help="the same for the post-trained model")
-    _add_shared(sub, positive, fraction)
-    sub.set_defaults(call=_tax)
-
-
-def _add_report(
-    verbs: Any, positive: Callable[[str], int], fraction: Callable[[str], float]
-) -> None:
+    """Add the verb to the command."""
     sub = verbs.add_parser(
         "report",
         help="what post-training cost, on one page; or a study of many pairs",
@@ -71,7 +51,7 @@ def _add_report(
     sub.add_argument("-o", "--out", metavar="FILE", help="write the page there")
     sub.add_argument("--figures", metavar="DIR", help="write the figures there, as SVG and PNG")
     sub.add_argument("--title", help="of the page")
-    _add_shared(sub, positive, fraction)
+    add_shared(sub, positive, fraction)
     sub.add_argument(
         "--price",
         nargs=2,
@@ -91,64 +71,6 @@ def _add_report(
     )
     sub.add_argument("--no-transcripts", action="store_true", help="leave out what was said")
     sub.set_defaults(call=_report)
-
-
-def _add_shared(
-    sub: argparse.ArgumentParser, positive: Callable[[str], int], fraction: Callable[[str], float]
-) -> None:
-    sub.add_argument(
-        "-K",
-        dest="ks",
-        type=positive,
-        action="append",
-        help="a budget; repeat for several (default: n/4, n/2, 2, 4, 8 and n)",
-    )
-    sub.add_argument(
-        "--confidence", type=fraction, default=0.95, help="of the intervals (default: %(default)s)"
-    )
-    sub.add_argument("--json", action="store_true", help="print JSON instead of text")
-    sub.add_argument(
-        "--common", action="store_true", help="compare on the tasks that both have; says how many"
-    )
-    sub.add_argument(
-        "--clusters",
-        default=AUTO,
-        metavar="auto|none|FILE",
-        help="tasks that hang together, which widens intervals: as the environment knows them "
-        "(auto, the default), or a file of lines TASK<tab>LABEL",
-    )
-    sub.add_argument(
-        "--unsolvable",
-        default=AUTO,
-        metavar="auto|none|FILE",
-        help="tasks out of reach, without which everything is told as well: those that the "
-        "environment knows (auto, the default), or a file with a task id a line",
-    )
-
-
-def _tax(args: argparse.Namespace) -> int:
-    """Print two runs side by side."""
-    from agentenvs.harness.tax import compare
-
-    base, post = _load(args.base), _load(args.post)
-    known = task_facts(base, post, args.clusters, args.unsolvable)
-    comparison = compare(
-        base,
-        post,
-        args.ks,
-        args.confidence,
-        common=args.common,
-        clusters=known.clusters,
-        unsolvable=known.unsolvable,
-    )
-    if args.json:
-        terminal.say_json(comparison.to_dict())
-        return 0
-    console = terminal.console()
-    comparison.render(console)
-    for note in known.notes:
-        console.print(f"note: {note}", style="dim", markup=False, highlight=False)
-    return 0
 
 
 def _report(args: argparse.Namespace) -> int:
@@ -195,7 +117,7 @@ def _pair(args: argparse.Namespace) -> int:
     from agentenvs.harness.tax.render import SCRIPTED_MARK
 
     first, second = args.paths
-    base, post = _load(first), _load(second)
+    base, post = load(first), load(second)
     known = task_facts(base, post, args.clusters, args.unsolvable)
     said = not args.no_transcripts and args.out is not None
     findings = find(
@@ -300,12 +222,6 @@ def _refuse_pair_options(args: argparse.Namespace) -> None:
             "Expected files of clusters or unsolvable tasks in the study's file, for each "
             "benchmark under [clusters] and [unsolvable], not on the command line."
         )
-
-
-def _load(path: str) -> Outcomes:
-    from agentenvs.harness.outcomes import Outcomes
-
-    return Outcomes.load(path)
 
 
 def _transcripts(path: str) -> Any:
