@@ -36,15 +36,16 @@ def add_to(verbs: Any, positive: Callable[[str], int], fraction: Callable[[str],
     sub = verbs.add_parser(
         "report",
         help="what post-training cost, on one page; or a study of many pairs",
-        description="Tell what post-training cost on one self-contained HTML page, from two runs "
-        "over the same tasks or from a study of many pairs. Pages and figures need the extra "
-        "report.",
+        usage="agentenvs report BASE POST [options]\n       agentenvs report STUDY.toml [options]",
+        description="Tell what post-training cost on one self-contained HTML page, from two runs\n"
+        "over the same tasks or from a study of many pairs. Pages and figures need the\n"
+        "extra report.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     sub.add_argument(
         "paths",
-        metavar="BASE POST | STUDY.toml",
+        metavar="RUN",
         nargs="+",
         help="two run folders, or files of JSON lines; or the file of a study",
     )

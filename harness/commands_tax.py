@@ -38,7 +38,7 @@ def add_shared(
         dest="ks",
         type=positive,
         action="append",
-        help="a budget; repeat for several (default: n/4, n/2, 2, 4, 8 and n)",
+        help="a budget, tries for each task; repeat for several (default: n/4, n/2, 2, 4, 8 and n)",
     )
     sub.add_argument(
         "--confidence", type=fraction, default=0.95, help="of the intervals (default: %(default)s)"
