@@ -20,6 +20,7 @@ PACKAGES = [
     "agentenvs.harness.ptgs",
     "agentenvs.harness.report",
     "agentenvs.harness.tax",
+    "agentenvs.harness.tax.routing",
     "agentenvs.sources",
     "agentenvs.toollab",
     "agentenvs.webshop",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from agentenvs.harness.tax import Counts
-from agentenvs.harness.tax.pilot import PilotProtocol, pilot_protocol
-from agentenvs.harness.tax.routing import Routing, route
+from agentenvs.harness.tax.routing.pilot import PilotProtocol, pilot_protocol
+from agentenvs.harness.tax.routing.route import Routing, route
 
 if TYPE_CHECKING:
     from agentenvs.harness.tax.clusters import Clusters

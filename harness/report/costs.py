@@ -7,8 +7,8 @@ import math
 from agentenvs.harness.report.formats import number
 from agentenvs.harness.report.gather import Findings
 from agentenvs.harness.report.voice import names, voice
-from agentenvs.harness.tax.options import Option
-from agentenvs.harness.tax.routing import Routing
+from agentenvs.harness.tax.routing.options import Option
+from agentenvs.harness.tax.routing.route import Routing
 
 __all__ = ["between", "cost", "cost_span", "tries", "way"]
 

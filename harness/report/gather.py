@@ -24,10 +24,10 @@ from agentenvs.harness.tax.crossing import CrossoverSet
 from agentenvs.harness.tax.decomposition import Decomposition, decompose, flow
 from agentenvs.harness.tax.intervals import TaxInterval
 from agentenvs.harness.tax.parts import TaxParts, tax_parts
-from agentenvs.harness.tax.pilot import PilotProtocol
 from agentenvs.harness.tax.planning import SampleSize, sample_size
 from agentenvs.harness.tax.rollout_noise import rollout_interval
-from agentenvs.harness.tax.routing import Routing
+from agentenvs.harness.tax.routing.pilot import PilotProtocol
+from agentenvs.harness.tax.routing.route import Routing
 from agentenvs.harness.tax.sensitivity import Audit, lone_success_audit
 from agentenvs.harness.tax.shares import quantile, share_interval
 from agentenvs.harness.tax.sides import compared_codes, compared_ids, match, side

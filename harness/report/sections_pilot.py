@@ -10,9 +10,9 @@ from agentenvs.harness.report.formats import number, percent
 from agentenvs.harness.report.gather import Findings
 from agentenvs.harness.report.markup import Cell, paragraph, table
 from agentenvs.harness.report.voice import voice
-from agentenvs.harness.tax.pilot import PilotProtocol
-from agentenvs.harness.tax.routing import Routing
-from agentenvs.harness.tax.serving import Served
+from agentenvs.harness.tax.routing.pilot import PilotProtocol
+from agentenvs.harness.tax.routing.route import Routing
+from agentenvs.harness.tax.routing.serving import Served
 
 __all__ = ["pilot_part"]
 

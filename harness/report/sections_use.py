@@ -10,9 +10,9 @@ from agentenvs.harness.report.gather import Findings
 from agentenvs.harness.report.markup import Cell, paragraph, section, table
 from agentenvs.harness.report.sections_pilot import pilot_part
 from agentenvs.harness.report.voice import names
-from agentenvs.harness.tax.options import KINDS, Option
 from agentenvs.harness.tax.planning import SampleSize
-from agentenvs.harness.tax.routing import Routing
+from agentenvs.harness.tax.routing.options import KINDS, Option
+from agentenvs.harness.tax.routing.route import Routing
 
 __all__ = ["routing_section", "size_section"]
 

@@ -16,7 +16,7 @@ from agentenvs.harness.tax.clusters import cluster_codes, effective_count
 from agentenvs.harness.tax.consistency import consistency_gap
 from agentenvs.harness.tax.crossing import CrossoverSet, crossover_set
 from agentenvs.harness.tax.intervals import TaxInterval, sharpening_tax_interval
-from agentenvs.harness.tax.routing import Routing, route
+from agentenvs.harness.tax.routing.route import Routing, route
 from agentenvs.harness.tax.shares import Estimate
 from agentenvs.harness.tax.sides import (
     Side,

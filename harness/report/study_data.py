@@ -10,8 +10,8 @@ from agentenvs.harness.report.study_stats import Line
 from agentenvs.harness.report.study_words import warnings
 from agentenvs.harness.tax.crossing import CrossoverSet
 from agentenvs.harness.tax.intervals import TaxInterval
-from agentenvs.harness.tax.options import KINDS
-from agentenvs.harness.tax.routing import Routing
+from agentenvs.harness.tax.routing.options import KINDS
+from agentenvs.harness.tax.routing.route import Routing
 
 if TYPE_CHECKING:
     from agentenvs.harness.report.study import StudyReport

@@ -17,7 +17,6 @@ from agentenvs.harness.tax.consistency import consistency_gap, hat_curve
 from agentenvs.harness.tax.counts import Counts
 from agentenvs.harness.tax.crossing import CrossoverSet, crossover_set
 from agentenvs.harness.tax.decomposition import BINS, Decomposition, decompose, flow
-from agentenvs.harness.tax.demand import expected_tries
 from agentenvs.harness.tax.discovery import Discoveries, discoveries, p_value
 from agentenvs.harness.tax.estimators import area, curve, pass_at_k, pass_hat_k
 from agentenvs.harness.tax.intervals import TaxInterval, sharpening_tax_interval
@@ -31,23 +30,32 @@ from agentenvs.harness.tax.measures import (
     scalability,
     sharpening_tax,
 )
-from agentenvs.harness.tax.options import KINDS, Option
 from agentenvs.harness.tax.parts import TaxParts, tax_parts
-from agentenvs.harness.tax.pilot import PilotProtocol, pilot_protocol
 from agentenvs.harness.tax.planning import SampleSize, sample_size
 from agentenvs.harness.tax.prediction import SplitHalf, split_half
 from agentenvs.harness.tax.rank import Correlation, spearman
 from agentenvs.harness.tax.reference import published
 from agentenvs.harness.tax.rollout_noise import rollout_interval
-from agentenvs.harness.tax.route_bins import BinRouting, RoutingByBin, route_by_bin
-from agentenvs.harness.tax.routing import ArmChoice, Routing, route
+from agentenvs.harness.tax.routing import (
+    KINDS,
+    ArmChoice,
+    BinRouting,
+    Option,
+    PilotProtocol,
+    Routing,
+    RoutingByBin,
+    Served,
+    expected_tries,
+    pilot_protocol,
+    route,
+    route_by_bin,
+)
 from agentenvs.harness.tax.sensitivity import (
     Audit,
     FalsePasses,
     lone_success_audit,
     with_false_positives,
 )
-from agentenvs.harness.tax.serving import Served
 from agentenvs.harness.tax.shares import (
     Estimate,
     PartitionInterval,

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import Arm, Tasks, paired
 from agentenvs.harness.tax.clusters import Clusters, cluster_codes
-from agentenvs.harness.tax.demand import Stop, check_demand
 from agentenvs.harness.tax.halves import EDGES, Span, first_part, in_bins, spans_of
-from agentenvs.harness.tax.options import Weighed, failures
-from agentenvs.harness.tax.routing import Routing, decide
+from agentenvs.harness.tax.routing.demand import Stop, check_demand
+from agentenvs.harness.tax.routing.options import Weighed, failures
+from agentenvs.harness.tax.routing.route import Routing, decide
 
 __all__ = ["BinRouting", "RoutingByBin", "Verdict", "route_by_bin"]
 

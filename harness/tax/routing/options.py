@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from agentenvs.harness.tax._checks import Tasks
 from agentenvs.harness.tax.clusters import by_cluster, no_spread
 from agentenvs.harness.tax.curves import misses
-from agentenvs.harness.tax.demand import Demand
 from agentenvs.harness.tax.linear import critical_for
+from agentenvs.harness.tax.routing.demand import Demand
 from agentenvs.harness.tax.shares import Estimate, quantile, share_interval, wilson_ends
 
 __all__ = ["KINDS", "Kind", "Option", "Weighed", "failures", "option_at"]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agentenvs.harness.tax.demand import Demand, Stop
+from agentenvs.harness.tax.routing.demand import Demand, Stop
 
 __all__ = ["Guess", "allocate", "guess"]
 

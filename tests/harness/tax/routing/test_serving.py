@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from agentenvs.harness.tax import expected_tries, pass_at_k
-from agentenvs.harness.tax.demand import check_demand
-from agentenvs.harness.tax.serving import Judge, Serving, mean_cost, served
+from agentenvs.harness.tax.routing.demand import check_demand
+from agentenvs.harness.tax.routing.serving import Judge, Serving, mean_cost, served
 
 NEVER = check_demand((1, 2), 0.5, None, "never")
 STOPS = check_demand((1, 2), 0.5, None, "success")

@@ -9,7 +9,7 @@ import pytest
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax import expected_tries
 from agentenvs.harness.tax._checks import check_times
-from agentenvs.harness.tax.demand import check_demand
+from agentenvs.harness.tax.routing.demand import check_demand
 
 
 def exact_tries(c: int, n: int, k: int) -> Fraction:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.harness.tax._checks import Tasks
-from agentenvs.harness.tax.demand import Demand
 from agentenvs.harness.tax.linear import critical_for, interval_of, mean_of
-from agentenvs.harness.tax.options import failures
+from agentenvs.harness.tax.routing.demand import Demand
+from agentenvs.harness.tax.routing.options import failures
 from agentenvs.harness.tax.shares import Estimate, quantile, share_interval
 
 __all__ = ["Judge", "Means", "Served", "Serving", "mean_cost", "served"]

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.harness.tax._checks import Paired
-from agentenvs.harness.tax.demand import Demand
-from agentenvs.harness.tax.fixed import some_tries
-from agentenvs.harness.tax.picks import pick, winners
-from agentenvs.harness.tax.pilot_rule import allocate, guess
-from agentenvs.harness.tax.serving import Judge, Means
+from agentenvs.harness.tax.routing.demand import Demand
+from agentenvs.harness.tax.routing.fixed import some_tries
+from agentenvs.harness.tax.routing.picks import pick, winners
+from agentenvs.harness.tax.routing.pilot_rule import allocate, guess
+from agentenvs.harness.tax.routing.serving import Judge, Means
 
 __all__ = ["PilotRuns", "run_pilots", "same_rollouts"]
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.harness.tax._checks import Paired
-from agentenvs.harness.tax.demand import Demand
 from agentenvs.harness.tax.measures import TIE
-from agentenvs.harness.tax.options import failures
-from agentenvs.harness.tax.serving import Serving
+from agentenvs.harness.tax.routing.demand import Demand
+from agentenvs.harness.tax.routing.options import failures
+from agentenvs.harness.tax.routing.serving import Serving
 
 __all__ = ["Blend", "Fixed", "Menu", "blend", "choose", "some_tries"]
 

@@ -22,12 +22,12 @@ import numpy as np
 from agentenvs.errors import BadArgument
 from agentenvs.harness.tax._checks import Arm, check_seed, check_times, paired, single_k
 from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
-from agentenvs.harness.tax.demand import Demand, Stop, check_demand
-from agentenvs.harness.tax.fixed import Blend, Fixed, Menu, blend, choose
-from agentenvs.harness.tax.options import KINDS
-from agentenvs.harness.tax.pilot_runs import run_pilots, same_rollouts
 from agentenvs.harness.tax.resampled import drawn_again, ends
-from agentenvs.harness.tax.serving import Means, Served, served
+from agentenvs.harness.tax.routing.demand import Demand, Stop, check_demand
+from agentenvs.harness.tax.routing.fixed import Blend, Fixed, Menu, blend, choose
+from agentenvs.harness.tax.routing.options import KINDS
+from agentenvs.harness.tax.routing.pilot_runs import run_pilots, same_rollouts
+from agentenvs.harness.tax.routing.serving import Means, Served, served
 from agentenvs.harness.tax.shares import Estimate, quantile
 
 __all__ = ["PilotProtocol", "pilot_protocol"]

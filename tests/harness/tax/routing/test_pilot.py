@@ -159,7 +159,7 @@ def test_tasks_may_have_different_numbers_of_rollouts() -> None:
 def test_splits_in_blocks_are_splits_all_the_same(monkeypatch) -> None:
     base, post = world(40)
     whole = pilot_protocol(base, post, budget=3, splits=30, draws=1)
-    monkeypatch.setattr("agentenvs.harness.tax.pilot_runs._BLOCK", 20_000)
+    monkeypatch.setattr("agentenvs.harness.tax.routing.pilot_runs._BLOCK", 20_000)
     blocks = pilot_protocol(base, post, budget=3, splits=30, draws=1)
     assert blocks.by_task.coverage.value == pytest.approx(whole.by_task.coverage.value, abs=0.02)
     assert sum(blocks.shares) + blocks.share_none == pytest.approx(1)

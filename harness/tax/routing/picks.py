@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agentenvs.harness.tax.demand import Demand
-from agentenvs.harness.tax.options import Weighed
 from agentenvs.harness.tax.resampled import drawn_again
+from agentenvs.harness.tax.routing.demand import Demand
+from agentenvs.harness.tax.routing.options import Weighed
 
 __all__ = ["Picked", "pick", "replicates", "winners"]
 

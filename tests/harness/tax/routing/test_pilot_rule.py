@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from agentenvs.harness.tax.demand import check_demand
-from agentenvs.harness.tax.pilot_rule import allocate, guess
+from agentenvs.harness.tax.routing.demand import check_demand
+from agentenvs.harness.tax.routing.pilot_rule import allocate, guess
 
 
 def table(p, q, weight, pilot):

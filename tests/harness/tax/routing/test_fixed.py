@@ -7,8 +7,8 @@ import pytest
 
 from agentenvs.harness.tax import expected_tries, pass_at_k
 from agentenvs.harness.tax._checks import paired
-from agentenvs.harness.tax.demand import check_demand
-from agentenvs.harness.tax.fixed import Fixed, Menu, blend, choose, some_tries
+from agentenvs.harness.tax.routing.demand import check_demand
+from agentenvs.harness.tax.routing.fixed import Fixed, Menu, blend, choose, some_tries
 
 C, D, N = np.array([0, 1, 3, 6, 2]), np.array([6, 0, 0, 5, 6]), 6
 PRICE = (1.0, 1.7)

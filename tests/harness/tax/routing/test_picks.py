@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agentenvs.harness.tax.demand import check_demand
-from agentenvs.harness.tax.picks import Picked, pick, winners
+from agentenvs.harness.tax.routing.demand import check_demand
+from agentenvs.harness.tax.routing.picks import Picked, pick, winners
 
 
 def picked(*rows: tuple[int, float, float]) -> Picked:

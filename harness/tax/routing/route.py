@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from agentenvs.harness.tax._checks import Arm, check_seed, check_times, paired
 from agentenvs.harness.tax.clusters import Clusters, cluster_codes, cluster_count
-from agentenvs.harness.tax.demand import Demand, Stop, check_demand
-from agentenvs.harness.tax.options import KINDS, Option, Weighed, failures, option_at
-from agentenvs.harness.tax.picks import Picked, pick, replicates, winners
 from agentenvs.harness.tax.resampled import ends
+from agentenvs.harness.tax.routing.demand import Demand, Stop, check_demand
+from agentenvs.harness.tax.routing.options import KINDS, Option, Weighed, failures, option_at
+from agentenvs.harness.tax.routing.picks import Picked, pick, replicates, winners
 from agentenvs.harness.tax.shares import Estimate, quantile
 
 __all__ = [
