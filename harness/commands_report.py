@@ -156,7 +156,7 @@ def _pair(args: argparse.Namespace) -> int:
 
 def _study(args: argparse.Namespace) -> int:
     from agentenvs.harness.report.study import study_report
-    from agentenvs.harness.report.study_cells import filed_clusters, filed_unsolvable
+    from agentenvs.harness.report.study.cells import filed_clusters, filed_unsolvable
 
     notes: dict[str, None] = {}
 

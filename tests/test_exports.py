@@ -19,6 +19,7 @@ PACKAGES = [
     "agentenvs.harness.policies",
     "agentenvs.harness.ptgs",
     "agentenvs.harness.report",
+    "agentenvs.harness.report.study",
     "agentenvs.harness.tax",
     "agentenvs.harness.tax.routing",
     "agentenvs.sources",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agentenvs.harness.report.pair_figures import pictures
     from agentenvs.harness.report.pair_page import page
     from agentenvs.harness.report.played import title_of
-    from agentenvs.harness.report.study import StudyReport, study_report
+    from agentenvs.harness.report.study.report import StudyReport, study_report
 
 __all__ = ["Findings", "StudyReport", "find", "page", "pictures", "study_report", "title_of"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from agentenvs.harness.report import advice
-from agentenvs.harness.report.study import StudyReport, study_report
+from agentenvs.harness.report.study.report import StudyReport, study_report
 
 # Rollouts of a made-up study.
 _N = 32

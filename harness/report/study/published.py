@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentenvs.harness.report.study_cells import Cell
+from agentenvs.harness.report.study.cells import Cell
 from agentenvs.harness.tax.reference import published
 
 __all__ = ["PUBLISHED_K", "Beside", "PublishedCell", "beside"]

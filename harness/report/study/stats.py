@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from agentenvs.harness.report.study_cells import CONSISTENCY_K, Cell
+from agentenvs.harness.report.study.cells import CONSISTENCY_K, Cell
 from agentenvs.harness.tax.discovery import discoveries, p_value
 from agentenvs.harness.tax.rank import Correlation, spearman
 from agentenvs.harness.tax.shares import Estimate

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from agentenvs.harness.report.formats import number, percent, signed
 from agentenvs.harness.report.markup import Cell as Entry
-from agentenvs.harness.report.study_cells import CONSISTENCY_K, Cell
-from agentenvs.harness.report.study_entries import (
+from agentenvs.harness.report.study.cells import CONSISTENCY_K, Cell
+from agentenvs.harness.report.study.entries import (
     STAR,
     STARS,
     Block,
@@ -22,8 +22,8 @@ from agentenvs.harness.report.study_entries import (
     label,
     stars,
 )
-from agentenvs.harness.report.study_published import Beside
-from agentenvs.harness.report.study_stats import AGAINST, Relation, Signs
+from agentenvs.harness.report.study.published import Beside
+from agentenvs.harness.report.study.stats import AGAINST, Relation, Signs
 from agentenvs.harness.tax.shares import Estimate
 
 __all__ = [

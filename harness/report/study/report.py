@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.report.study_cells import (
+from agentenvs.harness.report.study.cells import (
     Cell,
     Clusterer,
     Tagger,
@@ -16,9 +16,9 @@ from agentenvs.harness.report.study_cells import (
     filed_unsolvable,
     load_cells,
 )
-from agentenvs.harness.report.study_file import StudyFile, read_study
-from agentenvs.harness.report.study_published import Beside, beside
-from agentenvs.harness.report.study_stats import (
+from agentenvs.harness.report.study.file import StudyFile, read_study
+from agentenvs.harness.report.study.published import Beside, beside
+from agentenvs.harness.report.study.stats import (
     Dependence,
     Line,
     Relation,
@@ -89,25 +89,25 @@ class StudyReport:
 
     def render(self, console: Console) -> None:
         """Print what matters most, and every cell; needs rich."""
-        from agentenvs.harness.report.study_table import render
+        from agentenvs.harness.report.study.table import render
 
         render(self, console)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data; NaN stays NaN."""
-        from agentenvs.harness.report.study_data import plain
+        from agentenvs.harness.report.study.data import plain
 
         return plain(self)
 
     def pictures(self) -> list[Picture]:
         """Draw the figures; needs Matplotlib, the extra `report`."""
-        from agentenvs.harness.report.study_pictures import pictures
+        from agentenvs.harness.report.study.pictures import pictures
 
         return pictures(self)
 
     def page(self) -> str:
         """Return one HTML file that asks nothing of the network; needs Matplotlib."""
-        from agentenvs.harness.report.study_page import page
+        from agentenvs.harness.report.study.page import page
 
         return page(self, self.pictures())
 

@@ -16,11 +16,11 @@ import pytest
 from rich.console import Console
 
 from agentenvs.errors import BadArgument, RunDamaged
-from agentenvs.harness.report.study import StudyReport, study_report
-from agentenvs.harness.report.study_cells import study_budgets
-from agentenvs.harness.report.study_entries import crossing
-from agentenvs.harness.report.study_tables import gain_table, noisy
-from agentenvs.harness.report.study_words import caveats, findings, headline, rule, warnings
+from agentenvs.harness.report.study.cells import study_budgets
+from agentenvs.harness.report.study.entries import crossing
+from agentenvs.harness.report.study.report import StudyReport, study_report
+from agentenvs.harness.report.study.tables import gain_table, noisy
+from agentenvs.harness.report.study.words import caveats, findings, headline, rule, warnings
 from agentenvs.harness.tax import crossover, crossover_set, sharpening_tax_interval
 from agentenvs.harness.tax.reference import published
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from agentenvs.harness.report.formats import number, percent
 from agentenvs.harness.report.markup import Cell as Entry
-from agentenvs.harness.report.study_cells import Cell
-from agentenvs.harness.report.study_entries import PLUS_MINUS, Row, Table, blocks, heading, label
-from agentenvs.harness.report.study_file import StudyFile
+from agentenvs.harness.report.study.cells import Cell
+from agentenvs.harness.report.study.entries import PLUS_MINUS, Row, Table, blocks, heading, label
+from agentenvs.harness.report.study.file import StudyFile
 from agentenvs.harness.tax.routing.options import KINDS
 from agentenvs.harness.tax.routing.route import ArmChoice, Routing
 from agentenvs.harness.tax.shares import Estimate

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentenvs.harness.report.study import StudyReport, study_report
-from agentenvs.harness.report.study_stats import changes, dependence, lines, relations, signs
+from agentenvs.harness.report.study.report import StudyReport, study_report
+from agentenvs.harness.report.study.stats import changes, dependence, lines, relations, signs
 from agentenvs.harness.tax import spearman
 
 Made = Callable[..., Path]

@@ -9,7 +9,7 @@ from typing import Any
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness.outcomes import Outcomes
-from agentenvs.harness.report.study_file import Pair, StudyFile
+from agentenvs.harness.report.study.file import Pair, StudyFile
 from agentenvs.harness.task_files import clusters_in, unsolvable_in
 from agentenvs.harness.tax._checks import Paired, Tasks
 from agentenvs.harness.tax.clusters import cluster_codes, effective_count

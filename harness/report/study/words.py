@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agentenvs.harness.report.formats import count, number, percent, signed
-from agentenvs.harness.report.study_cells import CONSISTENCY_K, Cell
-from agentenvs.harness.report.study_published import PUBLISHED_K
-from agentenvs.harness.report.study_stats import Signs
+from agentenvs.harness.report.study.cells import CONSISTENCY_K, Cell
+from agentenvs.harness.report.study.published import PUBLISHED_K
+from agentenvs.harness.report.study.stats import Signs
 
 if TYPE_CHECKING:
-    from agentenvs.harness.report.study import StudyReport
+    from agentenvs.harness.report.study.report import StudyReport
 
 __all__ = [
     "MEANING",

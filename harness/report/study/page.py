@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agentenvs.harness.report import study_words as words
 from agentenvs.harness.report.markup import (
     PAPER,
     bullets,
@@ -20,10 +19,11 @@ from agentenvs.harness.report.markup import (
 from agentenvs.harness.report.markup import table as grid
 from agentenvs.harness.report.paint import Picture
 from agentenvs.harness.report.paint_theme import theme
-from agentenvs.harness.report.study_cells import CONSISTENCY_K
-from agentenvs.harness.report.study_choices import choice_table
-from agentenvs.harness.report.study_entries import STAR, STARS, Table
-from agentenvs.harness.report.study_tables import (
+from agentenvs.harness.report.study import words
+from agentenvs.harness.report.study.cells import CONSISTENCY_K
+from agentenvs.harness.report.study.choices import choice_table
+from agentenvs.harness.report.study.entries import STAR, STARS, Table
+from agentenvs.harness.report.study.tables import (
     change_table,
     gain_table,
     published_table,
@@ -34,7 +34,7 @@ from agentenvs.harness.report.study_tables import (
 from agentenvs.harness.tax.render import SCRIPTED_MARK
 
 if TYPE_CHECKING:
-    from agentenvs.harness.report.study import StudyReport
+    from agentenvs.harness.report.study.report import StudyReport
 
 __all__ = ["page"]
 

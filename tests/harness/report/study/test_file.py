@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agentenvs.errors import BadArgument, RunDamaged
-from agentenvs.harness.report.study_file import Pair, StudyFile, read_study
+from agentenvs.harness.report.study.file import Pair, StudyFile, read_study
 
 _HEAD = """
 benchmarks = ["BFCL"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agentenvs.harness.report import study_words as words
 from agentenvs.harness.report.markup import Cell as Entry
 from agentenvs.harness.report.markup import plain
-from agentenvs.harness.report.study_choices import choice_table
-from agentenvs.harness.report.study_entries import PLUS_MINUS, Table
-from agentenvs.harness.report.study_tables import (
+from agentenvs.harness.report.study import words
+from agentenvs.harness.report.study.choices import choice_table
+from agentenvs.harness.report.study.entries import PLUS_MINUS, Table
+from agentenvs.harness.report.study.tables import (
     change_table,
     gain_table,
     published_table,
@@ -24,7 +24,7 @@ from agentenvs.harness.wide_tables import side_by_side
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from agentenvs.harness.report.study import StudyReport
+    from agentenvs.harness.report.study.report import StudyReport
 
 __all__ = ["render"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentenvs.harness.report.study import study_report
+from agentenvs.harness.report.study.report import study_report
 
 pytest.importorskip("matplotlib", reason="needs the extra `report`")
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentenvs.harness.plain_data import as_data
-from agentenvs.harness.report.study_cells import CONSISTENCY_K, Cell
-from agentenvs.harness.report.study_stats import Line
-from agentenvs.harness.report.study_words import warnings
+from agentenvs.harness.report.study.cells import CONSISTENCY_K, Cell
+from agentenvs.harness.report.study.stats import Line
+from agentenvs.harness.report.study.words import warnings
 from agentenvs.harness.tax.crossing import CrossoverSet
 from agentenvs.harness.tax.intervals import TaxInterval
 from agentenvs.harness.tax.routing.options import KINDS
 from agentenvs.harness.tax.routing.route import Routing
 
 if TYPE_CHECKING:
-    from agentenvs.harness.report.study import StudyReport
-    from agentenvs.harness.report.study_published import Beside
+    from agentenvs.harness.report.study.published import Beside
+    from agentenvs.harness.report.study.report import StudyReport
 
 __all__ = ["plain"]
 

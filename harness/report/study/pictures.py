@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agentenvs.harness.report.study_cells import CONSISTENCY_K, Cell
-from agentenvs.harness.report.study_entries import label
+from agentenvs.harness.report.study.cells import CONSISTENCY_K, Cell
+from agentenvs.harness.report.study.entries import label
 from agentenvs.harness.tax.rank import Correlation
 from agentenvs.harness.tax.shares import Estimate
 
 if TYPE_CHECKING:
     from agentenvs.harness.report.figures import Picture
-    from agentenvs.harness.report.study import StudyReport
+    from agentenvs.harness.report.study.report import StudyReport
 
 __all__ = ["pictures"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from agentenvs.harness.report.formats import number, signed, span
 from agentenvs.harness.report.markup import Cell as Entry
-from agentenvs.harness.report.study_cells import Cell
-from agentenvs.harness.report.study_stats import Signs
+from agentenvs.harness.report.study.cells import Cell
+from agentenvs.harness.report.study.stats import Signs
 from agentenvs.harness.tax.crossing import CrossoverSet
 from agentenvs.harness.tax.rank import Correlation
 from agentenvs.harness.tax.shares import Estimate
