@@ -51,6 +51,8 @@ _FLAGS = (
 #: seconds that one action may take before the browser counts as failed
 _PATIENCE = 60.0
 _POLL = 0.005
+#: seconds that a browser has to end in, and then again for its last files to go
+_GRACE = 10.0
 #: a mark on the page that is about to be left; the next one has none
 _MARK = "window.agentenvsLeft = true;"
 _THERE = """
@@ -231,26 +233,47 @@ def _closed(driver: Remote, service: Service, profile: str) -> None:
         _end(driver.capabilities.get("goog:processID"), profile)
     finally:
         service.stop()
-        # A browser that is being ended may still write.
-        for _ in range(20):
+        # A browser that is being ended may still write, longer so on a busy machine.
+        for _ in _within(_GRACE):
             shutil.rmtree(profile, ignore_errors=True)
             if not os.path.exists(profile):
                 break
-            time.sleep(0.05)
 
 
 def _end(process: object, profile: str) -> None:
     """End a browser whose driver is gone; without its driver it would run for ever."""
     if not isinstance(process, int):
         return
-    try:
-        command = Path(f"/proc/{process}/cmdline").read_bytes()
-    except OSError:
-        # Not this system's way to tell, or the process is gone.
-        command = b"" if os.path.exists("/proc") else profile.encode()
-    if profile.encode() in command:
+    for way in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
+        if not _runs(process, profile):
+            return
         with suppress(OSError):
-            os.kill(process, signal.SIGTERM)
+            os.kill(process, way)
+        for _ in _within(_GRACE):
+            if not _runs(process, profile):
+                return
+
+
+def _runs(process: int, profile: str) -> bool:
+    """Whether a process is the browser with this profile, as far as this system tells."""
+    try:
+        return profile.encode() in Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        if os.path.exists("/proc"):
+            return False
+    try:
+        os.kill(process, 0)
+    except OSError:
+        return False
+    return True
+
+
+def _within(seconds: float) -> Iterator[None]:
+    """Give turns with a pause between them until so many seconds are over."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        yield
+        time.sleep(0.05)
 
 
 def _has_key(char: str) -> bool:
