@@ -148,9 +148,9 @@ def test_a_damaged_segment_is_named(ledger: ModuleType, tmp_path: Path) -> None:
     "content",
     [
         b"no gzip",
-        gzip.compress(b"[1]\n"),
-        gzip.compress(b"5\n"),
-        gzip.compress(b"[" * 100_000 + b"\n"),
+        gzip.compress(b"[1]\n", mtime=0),
+        gzip.compress(b"5\n", mtime=0),
+        gzip.compress(b"[" * 100_000 + b"\n", mtime=0),
     ],
 )
 def test_foreign_content_of_a_segment_is_named(
