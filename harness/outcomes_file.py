@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
-from agentenvs.errors import BadArgument, RunDamaged, RunError
+from agentenvs.errors import BadArgument, RunDamaged
+from agentenvs.harness.durable import (
+    LONGEST,
+    OUTCOMES,
+    LineWriter,
+    bounded,
+    open_plain,
+    stopped,
+    write_whole,
+)
 from agentenvs.harness.outcomes_rows import Columns, RowError, check, decode, show
 
 __all__ = [
     "OUTCOMES",
+    "LineWriter",
     "OutcomeWriter",
     "dump",
     "read_lines",
@@ -25,7 +34,6 @@ __all__ = [
     "write_whole",
 ]
 
-OUTCOMES = "outcomes.jsonl"
 _SETTINGS = "run.json"
 # How deeply settings may be nested; parsers of some versions of Python take far more.
 _DEEPEST = 200
@@ -37,7 +45,8 @@ class OutcomeWriter:
 
     Each row is one unbuffered write to a file opened for appending: when `write` returns, the
     operating system has it. Opening makes the folder, takes an exclusive lock (where the
-    platform has `fcntl`; it goes with the process) and mends a last line that broke off.
+    platform has `fcntl`; it goes with the process) and mends a last line that broke off. A row
+    that does not fit on the disk is taken back, and the writer takes no further ones.
 
     Args:
         folder: the run folder.
@@ -46,21 +55,19 @@ class OutcomeWriter:
         mended: bytes of a broken last line that were cut off at opening.
 
     Raises:
-        RunError: another process is writing to this folder.
+        RunError: another process is writing to this folder, or the disk has no room for it.
+        RunDamaged: the last line is longer than a line may be.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         where = Path(folder)
-        where.mkdir(parents=True, exist_ok=True)
         self.path = where / OUTCOMES
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
-        self._fd = os.open(self.path, flags, 0o666)
         try:
-            _lock(self._fd, where)
-            self.mended = _mend(self._fd)
-        except BaseException:
-            self.close()
-            raise
+            where.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise stopped(where, error) from error
+        self._lines = LineWriter(self.path, lock=True)
+        self.mended = self._lines.mended
 
     def write(self, task_id: str, rollout: int, success: bool, **fields: Any) -> None:
         """Append one outcome.
@@ -74,10 +81,9 @@ class OutcomeWriter:
 
         Raises:
             BadArgument: a value of the wrong type; nothing is written.
-            RunError: the writer is closed, or the disk took only a part (which is taken back).
+            RunError: the writer is closed, or the disk did not take the row, now or before; says
+                how much is kept.
         """
-        if self._fd < 0:
-            raise RunError(f"{self.path}: the writer is closed.")
         given = {key: value for key, value in fields.items() if value is not None}
         verdict = bool(success) if isinstance(success, np.bool_) else success
         if not isinstance(verdict, bool):
@@ -91,16 +97,11 @@ class OutcomeWriter:
             raise BadArgument(f"Outcome of task {task_id!r}: {bad}.") from None
         except (TypeError, ValueError, RecursionError) as error:
             raise BadArgument(f"Outcome of task {task_id!r} is no JSON: {error}.") from None
-        written = os.write(self._fd, data)
-        if written != len(data):
-            os.ftruncate(self._fd, os.fstat(self._fd).st_size - written)
-            raise RunError(f"{self.path}: only {written} of {len(data)} bytes could be written.")
+        self._lines.write(data)
 
     def close(self) -> None:
         """Close the file and give the lock back; harmless when repeated."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        self._lines.close()
 
     def __enter__(self) -> Self:
         """Return the writer."""
@@ -124,7 +125,11 @@ def read_settings(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
     """
     path = Path(folder) / _SETTINGS
     try:
-        found = decode(path.read_text(encoding="utf-8"))
+        with open_plain(path) as file:
+            text = file.read(LONGEST + 1)
+        if len(text) > LONGEST:
+            raise ValueError(f"it has more than {LONGEST} bytes")
+        found = decode(text.decode())
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
@@ -152,13 +157,18 @@ def write_settings(folder: str | os.PathLike[str], settings: Mapping[str, Any]) 
 
     Raises:
         BadArgument: something in the settings is no JSON.
+        RunError: the disk did not take it; the file is as it was before.
     """
     try:
         text = json.dumps(dict(settings), indent=2, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise BadArgument(f"Expected `settings` that JSON can hold: {error}.") from None
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    write_whole(Path(folder) / _SETTINGS, [text.encode() + b"\n"])
+    path = Path(folder) / _SETTINGS
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, [text.encode() + b"\n"])
+    except OSError as error:
+        raise stopped(path, error) from error
 
 
 def read_lines(path: Path, columns: Columns, run: bool) -> bool:
@@ -176,64 +186,23 @@ def read_lines(path: Path, columns: Columns, run: bool) -> bool:
         OSError: the file cannot be read.
     """
     number = 0
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-                row = decode(text) if not text.isspace() else None
-            except (ValueError, RecursionError) as error:
-                if (run or columns.index) and not file.read(1):
-                    return True
-                raise RowError(number, f"expected JSON: {error}") from None
-            if row is not None:
-                columns.add(row, number)
+    with open_plain(path) as file:
+        try:
+            for number, line in enumerate(bounded(file), 1):
+                # Zeros at the end are what a crash of the whole machine may leave.
+                bare = line.rstrip(b"\0") if line[-1:] == b"\0" else line
+                try:
+                    text = bare.decode("utf-8-sig" if number == 1 else "utf-8")
+                    row = decode(text) if not text.isspace() else None
+                except (ValueError, RecursionError) as error:
+                    if (run or columns.index) and not file.read(1):
+                        return True
+                    raise RowError(number, f"expected JSON: {error}") from None
+                if row is not None:
+                    columns.add(row, number)
+        except ValueError as error:
+            raise RowError(number + 1, str(error), form=False) from None
     return False
-
-
-def _mend(fd: int) -> int:
-    """Cut a last line that is no JSON, end one that is; return the bytes cut."""
-    size = end = os.lseek(fd, 0, os.SEEK_END)
-    tail = b""
-    while end > 0 and b"\n" not in tail[:-1]:
-        start = max(0, end - 65536)
-        os.lseek(fd, start, os.SEEK_SET)
-        tail = os.read(fd, end - start) + tail
-        end = start
-    last = tail[tail.rfind(b"\n", 0, max(0, len(tail) - 1)) + 1 :]
-    try:
-        text = last.decode("utf-8-sig")
-        if not text.isspace() and text:
-            decode(text)
-    except (ValueError, RecursionError):
-        os.ftruncate(fd, size - len(last))
-        return len(last)
-    if last and not last.endswith(b"\n"):
-        os.write(fd, b"\n")
-    return 0
-
-
-def _lock(fd: int, folder: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise RunError(f"{folder}: another run is writing to this folder.") from None
-
-
-def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
-    """Write a file so that it is there whole or not at all."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            file.writelines(chunks)
-        part.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            part.unlink()
-        raise
 
 
 def dump(row: Mapping[str, Any]) -> bytes:

@@ -398,17 +398,6 @@ def test_a_closed_writer_says_so(tmp_path: Path) -> None:
         writer.write("a", 0, True)
 
 
-def test_a_full_disk_leaves_no_half_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with OutcomeWriter(tmp_path) as writer:
-        writer.write("a", 0, True)
-        whole = writer.path.read_bytes()
-        write = os.write
-        monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:5]))
-        with pytest.raises(RunError, match="only 5 of"):
-            writer.write("b", 0, True)
-        assert writer.path.read_bytes() == whole
-
-
 def test_one_run_a_folder(tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
     with (
