@@ -5,16 +5,16 @@ A run folder holds segments `transcripts-0000.jsonl.gz`, ... and, while a run go
 that rollouts share, `{"text": HASH, "content": ...}` (system prompts are long), or a rollout:
 
     {"task_id": ..., "rollout": ..., "seed": ..., "temperature": ..., "success": ...,
-     "reason": ..., "opening": [message, ...], "steps": [step, ...]}
+     "reason": ..., "opening": [message, ...], "steps": [step, ...], "sum": ...}
 
 with a message as `{"role": ..., "content": ...}`, or `{"role": ..., "text": HASH}` where the text
 is a shared one, and a step as the list `[text, [message, ...], parse, finish_reason, reward]`.
+`sum` is a check sum of the line without it; earlier versions wrote none.
 """
 
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import os
 import re
@@ -28,8 +28,9 @@ from agentenvs.core import Message
 from agentenvs.errors import RunDamaged
 from agentenvs.harness.episode import Episode, Step
 from agentenvs.harness.outcomes import Outcomes
+from agentenvs.harness.row_sums import text_key, with_sum
 
-__all__ = ["TranscriptWriter", "conversation", "read_transcripts"]
+__all__ = ["TranscriptWriter", "conversation", "lines_of", "read_transcripts", "segments"]
 
 _NAME = re.compile(r"transcripts-(\d{4,})\.jsonl(\.gz)?")
 _STEP = Step._fields
@@ -67,7 +68,7 @@ class TranscriptWriter:
         self._size = 0
         self._shared: dict[str, str] = {}
         _tidy(self._folder, finished)
-        self._number = max((number for number, _ in _segments(self._folder)), default=-1)
+        self._number = max(map(_number, segments(self._folder)), default=-1)
 
     def write(self, episode: Episode, temperature: float) -> None:
         """Append the transcript of a finished episode."""
@@ -85,7 +86,7 @@ class TranscriptWriter:
             "opening": opening,
             "steps": episode.steps,
         }
-        lines.append(_dump(row))
+        lines.append(with_sum(_dump(row)))
         lines.append("")
         data = "\n".join(lines).encode("ascii")
         self._size += _write_all(self._fd, data)
@@ -98,8 +99,7 @@ class TranscriptWriter:
         content = message["content"]
         key = self._shared.get(content)
         if key is None:
-            key = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-            self._shared[content] = key
+            key = self._shared[content] = text_key(content)
             lines.append(_dump({"text": key, "content": content}))
         return {"role": "system", "text": key}
 
@@ -132,16 +132,18 @@ def _write_all(fd: int, data: bytes) -> int:
     return written
 
 
-def _segments(folder: Path) -> list[tuple[int, Path]]:
+def segments(folder: Path) -> list[Path]:
     """Return the segments in order; a compressed one goes before its plain leftover."""
     found: dict[int, Path] = {}
     for path in sorted(folder.glob("transcripts-*.jsonl*"), key=lambda path: path.name):
         match = _NAME.fullmatch(path.name)
-        if match is not None:
-            number = int(match[1])
-            if match[2] or number not in found:
-                found[number] = path
-    return sorted(found.items())
+        if match is not None and (match[2] or _number(path) not in found):
+            found[_number(path)] = path
+    return [path for _, path in sorted(found.items())]
+
+
+def _number(segment: Path) -> int:
+    return int(segment.name.split("-")[1].split(".")[0])
 
 
 def _tidy(folder: Path, finished: Collection[tuple[str, int]]) -> None:
@@ -200,7 +202,7 @@ def read_transcripts(folder: str | os.PathLike[str]) -> Iterator[dict[str, Any]]
     where = Path(folder)
     finished = Outcomes.load(where).keys()
     seen: set[tuple[str, int]] = set()
-    for _, path in _segments(where):
+    for path in segments(where):
         shared: dict[str, str] = {}
         for row in _rows(path):
             if "text" in row:
@@ -249,20 +251,30 @@ def _messages(found: Any) -> list[Mapping[str, Any]]:
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    for number, line in lines_of(path):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            if line.endswith(b"\n"):
+                raise RunDamaged(f"{path}:{number}: expected JSON: {error}.") from None
+            continue
+        if not isinstance(row, dict):
+            raise RunDamaged(f"{path}:{number}: expected a JSON object.")
+        yield row
+
+
+def lines_of(segment: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a segment as they are, each with its number from 1.
+
+    Raises:
+        RunDamaged: it cannot be read.
+    """
+    packed = segment.suffix == ".gz"
     try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    row = json.loads(line)
-                except (ValueError, RecursionError) as error:
-                    if line.endswith(b"\n"):
-                        raise RunDamaged(f"{path}:{number}: expected JSON: {error}.") from None
-                    continue
-                if not isinstance(row, dict):
-                    raise RunDamaged(f"{path}:{number}: expected a JSON object.")
-                yield row
+        with gzip.open(segment, "rb") if packed else segment.open("rb") as file:
+            yield from enumerate(file, 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise RunDamaged(f"{path}: {error}.") from None
+        raise RunDamaged(f"{segment}: {error}.") from None
 
 
 def conversation(row: Mapping[str, Any]) -> list[Message]:
