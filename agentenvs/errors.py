@@ -11,7 +11,8 @@ AgentEnvsError
 │   ├── SettingsDiffer               the run folder was made with other settings
 │   └── RunDamaged                   a run folder that cannot be read
 ├── PolicyError                      a policy that cannot be built or gave no completion
-└── BrowserError                     a browser that is missing, or does not show what it should
+└── InfrastructureFault              what surrounds a rollout failed: there is no verdict
+    └── BrowserError                 a browser that is missing, or does not show what it should
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ __all__ = [
     "BadAction",
     "BadArgument",
     "BrowserError",
+    "InfrastructureFault",
     "PolicyError",
     "RunDamaged",
     "RunError",
@@ -84,8 +86,26 @@ class PolicyError(AgentEnvsError):
     """Raised when a policy cannot be built or gives no completion."""
 
 
-class BrowserError(AgentEnvsError):
+class InfrastructureFault(AgentEnvsError):
+    """Raised when what surrounds a rollout failed, so that there is no verdict.
+
+    An endpoint, a connection, a browser. The runner plays such a rollout again, and never counts
+    the try as a failure.
+
+    Attributes:
+        reason: what failed, in a short word: timeout, connection, http_503, cut_reply, browser.
+    """
+
+    def __init__(self, message: str, reason: str = "fault") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class BrowserError(InfrastructureFault):
     """Raised when a browser is missing, fails, or does not show the page that it should."""
+
+    def __init__(self, message: str, reason: str = "browser") -> None:
+        super().__init__(message, reason)
 
 
 def did_you_mean(

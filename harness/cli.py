@@ -52,6 +52,16 @@ def _positive(text: str) -> int:
     return value
 
 
+def _count(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"expected a whole number of 0 or more, got {text!r}")
+    return value
+
+
 def _fraction(text: str) -> float:
     try:
         value = float(text)
@@ -146,6 +156,19 @@ def _add_run(verbs: Any) -> None:
     )
     sub.add_argument(
         "--concurrency", type=_positive, help="live episodes (default: 64; 2 with a browser)"
+    )
+    sub.add_argument(
+        "--retries",
+        type=_count,
+        default=2,
+        help="further tries at a rollout that a fault of the infrastructure ended "
+        "(default: %(default)s)",
+    )
+    sub.add_argument(
+        "--engine",
+        choices=("local", "ray"),
+        default="local",
+        help="local: in this process; ray: over a Ray cluster, extra `ray` (default: %(default)s)",
     )
     sub.add_argument(
         "--policy-arg",

@@ -95,6 +95,8 @@ def run_policy(args: argparse.Namespace) -> int:
         max_tokens=args.max_tokens,
         max_requests=args.max_requests,
         concurrency=args.concurrency,
+        retries=args.retries,
+        engine=args.engine,
         env_kwargs=dict(args.env),
         policy_kwargs=dict(args.policy_arg),
         user=args.user,

@@ -119,6 +119,7 @@ class Episode:
         self.opening: tuple[Message, ...] = tuple(self.prompt.opening(observation, info))
         self._tools: tuple[Mapping[str, Any], ...] = tuple(info.get("tools", ()))
         self._turns: list[TokenTurn] | None = []
+        self._drawn: int | None = None
         self._cue, self._stop = ("", ()) if form == "chat" else (self.prompt.cue, self.prompt.stop)
         self._chat: list[Message] = []
         self._blocks: list[str] = []
@@ -180,8 +181,7 @@ class Episode:
             text = write(completion.tool_calls, text or None)
         observation, reward, terminated, truncated, info = self.env.step(text)
         # Only now: a step that raised may be tried again.
-        if self._turns is not None:
-            self._note_tokens(completion, request)
+        self._note_tokens(completion, request)
         parse, earned = info.get("parse", {}), float(reward)
         if terminated or truncated:
             self.steps.append(Step(text, tuple(info.get("messages", ())), parse, finish, earned))
@@ -217,6 +217,13 @@ class Episode:
 
     def _note_tokens(self, completion: Completion, request: Request) -> None:
         ids, prompt_ids = completion.token_ids, completion.prompt_token_ids
+        count = completion.new_tokens if ids is None else len(ids)
+        if count is None:
+            self._drawn = None
+        elif self._drawn is not None:
+            self._drawn += count
+        elif not self.steps:
+            self._drawn = count
         if self._turns is None or ids is None or prompt_ids is None:
             self._turns = None
             return
@@ -231,10 +238,8 @@ class Episode:
 
     @property
     def new_tokens(self) -> int | None:
-        """How many tokens the policy drew, or None where it gave no token ids."""
-        if not self._turns:
-            return None
-        return sum(len(turn.completion_ids) for turn in self._turns)
+        """How many tokens the policy drew, or None where it did not say so at every step."""
+        return self._drawn
 
     def token_turns(self) -> list[TokenTurn]:
         """Return every decision in tokens.

@@ -111,6 +111,7 @@ class Completion:
         finish_reason: "stop"; "length" (`max_tokens` ran out); "tool_calls"; or "context"
             (the conversation no longer fits: the episode ends as a failure).
         prompt_token_ids: ids of the rendered prompt, where the policy knows them.
+        new_tokens: how many tokens were drawn, as a server counts them, where there are no ids.
     """
 
     text: str = ""
@@ -119,3 +120,4 @@ class Completion:
     logprobs: tuple[float, ...] | None = None
     finish_reason: FinishReason = "stop"
     prompt_token_ids: tuple[int, ...] | None = None
+    new_tokens: int | None = None

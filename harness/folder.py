@@ -14,16 +14,29 @@ from typing import Any
 
 import agentenvs
 from agentenvs.errors import BadArgument, RunDamaged, RunError, SettingsDiffer
-from agentenvs.harness.episode import Episode
 from agentenvs.harness.outcomes import Outcomes, OutcomeWriter, read_settings, write_settings
+from agentenvs.harness.records import Played, Void
+from agentenvs.harness.row_sums import setting_sums
 from agentenvs.harness.transcripts import TranscriptWriter
+from agentenvs.harness.voids import VoidWriter, void_row
 
 __all__ = ["Memory", "RunFolder", "differences", "versions"]
 
 FORMAT = 1
 #: recorded, but free to differ when a run is taken up again; a hash of the data stands beside
 #: the options that say where the tasks lie
-FREE = frozenset({"n", "history", "concurrency", "task_options", "transcripts"})
+FREE = frozenset(
+    {
+        "n",
+        "history",
+        "concurrency",
+        "engine",
+        "retries",
+        "task_options",
+        "transcripts",
+        "transport",
+    }
+)
 
 
 def versions() -> dict[str, str]:
@@ -98,6 +111,7 @@ class RunFolder:
         try:
             self.settings = self._agree(plain)
             self.done = Outcomes.load(self.path)
+            self._voids = VoidWriter(self.path)
             if transcripts:
                 self._transcripts = TranscriptWriter(self.path, self.done.keys())
         except BaseException:
@@ -109,6 +123,7 @@ class RunFolder:
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
             "n": new["n"],
             "versions": versions(),
+            "settings": setting_sums(new, FREE),
         }
         old = read_settings(self.path)
         if old is None:
@@ -151,14 +166,18 @@ class RunFolder:
                 f"{self.path} was begun with other versions: {', '.join(changed)}.", stacklevel=2
             )
 
-    def write(self, episode: Episode, fields: Mapping[str, Any]) -> None:
-        """Keep a finished episode: its transcript first, so that every outcome has one."""
+    def write(self, played: Played) -> None:
+        """Keep a finished rollout: its transcript first, so that every outcome has one."""
         try:
             if self._transcripts is not None:
-                self._transcripts.write(episode, fields["temperature"])
-            self._outcomes.write(episode.task, episode.rollout, episode.success, **fields)
+                self._transcripts.write(played, played.fields["temperature"])
+            self._outcomes.write(played.task, played.rollout, played.success, **played.fields)
         except OSError as error:
             raise RunError(f"{self.path}: {error}.") from error
+
+    def void(self, void: Void) -> None:
+        """Keep a try that came to no verdict."""
+        self._voids.write(void)
 
     def close(self) -> None:
         """Compress the transcripts and give the folder back; harmless when repeated."""
@@ -168,7 +187,10 @@ class RunFolder:
         except OSError as error:
             raise RunError(f"{self.path}: {error}.") from error
         finally:
-            self._outcomes.close()
+            try:
+                self._voids.close()
+            finally:
+                self._outcomes.close()
 
     def outcomes(self) -> Outcomes:
         """Return every outcome in the folder."""
@@ -189,15 +211,20 @@ class Memory:
         self.done = Outcomes()
         self._settings = settings
         self._rows: list[dict[str, Any]] = []
+        self._voids: list[dict[str, Any]] = []
 
-    def write(self, episode: Episode, fields: Mapping[str, Any]) -> None:
-        """Keep a finished episode."""
-        row = {"task_id": episode.task, "rollout": episode.rollout, "success": episode.success}
-        self._rows.append({**row, **fields})
+    def write(self, played: Played) -> None:
+        """Keep a finished rollout."""
+        row = {"task_id": played.task, "rollout": played.rollout, "success": played.success}
+        self._rows.append({**row, **played.fields})
+
+    def void(self, void: Void) -> None:
+        """Keep a try that came to no verdict."""
+        self._voids.append(void_row(void))
 
     def close(self) -> None:
         """Nothing to close."""
 
     def outcomes(self) -> Outcomes:
         """Return every outcome."""
-        return Outcomes(self._rows, self._settings)
+        return Outcomes(self._rows, self._settings, self._voids)

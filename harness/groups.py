@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from agentenvs.errors import BadArgument, RunDamaged, SettingsDiffer
+from agentenvs.errors import BadArgument, RunDamaged, RunError, SettingsDiffer
 from agentenvs.harness.exchange import HOTTEST, Sampling
 from agentenvs.harness.outcomes import Outcomes
 from agentenvs.harness.pool import Job
@@ -63,6 +63,7 @@ class Groups:
     Attributes:
         rounds: how many there are.
         size: rollouts a group.
+        total: rollouts of all tasks.
 
     Raises:
         BadArgument: `n` is no multiple of `group`, there is a group without a sampler, or the
@@ -91,6 +92,7 @@ class Groups:
             )
         self.rounds = n // self.size
         self._tasks = list(task_ids)
+        self.total = n * len(self._tasks)
         self._place = {task: at for at, task in enumerate(self._tasks)}
         self._sampling = sampling
         self._sampler = sampler
@@ -149,9 +151,22 @@ class Groups:
         return jobs
 
     def end(self, number: int) -> None:
-        """Tell the sampler what came of a round, all of whose rollouts are there."""
+        """Tell the sampler what came of a round.
+
+        Raises:
+            RunError: rollouts of it are still open, and later rounds would learn from a hole.
+        """
         if self._sampler is None:
             return
+        missing: NDArray[np.bool_] = ~self._there[:, self._span(number)]
+        if missing.any():
+            task, rollout = (int(found[0]) for found in missing.nonzero())
+            raise RunError(
+                f"{int(missing.sum())} rollouts of round {number} came to no verdict, the first of "
+                f"them task {self._tasks[task]!r}, rollout {number * self.size + rollout}. The "
+                "sampler learns from whole rounds alone, so that the run stops here; in a run "
+                "folder the same command goes on."
+            )
         outcomes = self._success[:, self._span(number)].copy()
         record = getattr(self._sampler, "record", None)
         if record is not None:

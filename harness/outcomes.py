@@ -37,6 +37,7 @@ from agentenvs.harness.outcomes_file import (
     write_whole,
 )
 from agentenvs.harness.outcomes_rows import REQUIRED, Columns, RowError
+from agentenvs.harness.voids import open_rollouts, read_voids
 
 if TYPE_CHECKING:
     from agentenvs.harness.tax.counts import Counts
@@ -51,14 +52,19 @@ class Outcomes:
         rows: mappings as in the module's description, of any kind.
         settings: what the rollouts were made with, `run.json` in a run folder. Read here are
             `policy` (a string, or an object with `name`), `scripted` (true marks a policy that
-            plays known solutions) and `task_ids` (their order becomes that of `counts()`).
+            plays known solutions), `task_ids` (their order becomes that of `counts()`) and `n`
+            (with it, what was planned).
+        voids: rows of void tries, as in `harness/voids.py`.
 
     Raises:
         BadArgument: a row that is no outcome, or two rows of one rollout that disagree.
     """
 
     def __init__(
-        self, rows: Iterable[Mapping[str, Any]] = (), settings: Mapping[str, Any] | None = None
+        self,
+        rows: Iterable[Mapping[str, Any]] = (),
+        settings: Mapping[str, Any] | None = None,
+        voids: Iterable[Mapping[str, Any]] = (),
     ) -> None:
         columns = Columns()
         try:
@@ -67,9 +73,17 @@ class Outcomes:
             columns.finish()
         except RowError as bad:
             raise BadArgument(f"Row {bad.line}: {bad}.{bad.hint}") from None
-        self._fill(columns, settings or {})
+        self._fill(columns, settings or {}, voids=voids)
 
-    def _fill(self, columns: Columns, settings: Mapping[str, Any], torn: bool = False) -> None:
+    def _fill(
+        self,
+        columns: Columns,
+        settings: Mapping[str, Any],
+        torn: bool = False,
+        voids: Iterable[Mapping[str, Any]] = (),
+    ) -> None:
+        self.voids: list[dict[str, Any]] = [dict(row) for row in voids]
+        self._open: list[tuple[str, int]] | None = None
         self.settings: dict[str, Any] = {**columns.marks, **settings}
         self.torn: bool = torn
         self._names: tuple[str, ...] = tuple(columns.index)
@@ -99,7 +113,7 @@ class Outcomes:
                 raise RunDamaged(f"{where}: expected a run folder with run.json, found none.")
             where /= OUTCOMES
             if not where.exists():
-                return cls((), settings)
+                return cls((), settings, read_voids(where.parent))
         elif where.name == OUTCOMES:
             settings = read_settings(where.parent)
         made = cls.__new__(cls)
@@ -112,7 +126,8 @@ class Outcomes:
             raise RunDamaged(f"{where}:{bad.line}: {bad}.{bad.hint}") from None
         except OSError as error:
             raise RunDamaged(f"{where}: {error.strerror or error}.") from None
-        made._fill(columns, settings or {}, torn)
+        voids = read_voids(where.parent) if where.name == OUTCOMES else ()
+        made._fill(columns, settings or {}, torn, voids)
         return made
 
     def __len__(self) -> int:
@@ -179,6 +194,35 @@ class Outcomes:
         rows = zip(self._task.tolist(), self._rollout.tolist(), strict=True)
         return {(self._names[task], rollout) for task, rollout in rows}
 
+    @property
+    def open(self) -> list[tuple[str, int]]:
+        """The (task id, rollout) pairs that the run was to have and that have no outcome."""
+        if self._open is None:
+            self._open = open_rollouts(self.settings, self.keys())
+        return list(self._open)
+
+    def kinds(self) -> dict[str, int]:
+        """Return how many rollouts came out in which way.
+
+        Returns:
+            `success`, `failure`, `context_overflow` (which every measure takes for a failure:
+            the conversation outgrew the model) and `void`: still open, since a fault of the
+            infrastructure ended every try. Void ones are in no count of rollouts.
+        """
+        success = int(self._success.sum())
+        reasons = self._fields.get("reason", ())
+        overflow = sum(
+            reason == "context_overflow" and not won
+            for reason, won in zip(reasons, self._success.tolist(), strict=False)
+        )
+        tried = {(row["task_id"], row["rollout"]) for row in self.voids}
+        return {
+            "success": success,
+            "failure": len(self) - success - overflow,
+            "context_overflow": overflow,
+            "void": sum(pair in tried for pair in self.open) if tried else 0,
+        }
+
     def counts(self) -> Counts:
         """Return successes and rollouts of each task, in the order of `task_ids`."""
         from agentenvs.harness.tax.counts import Counts
@@ -229,8 +273,13 @@ class Outcomes:
             if name not in known:
                 raise UnknownName(f"No outcome of task {name!r}.{did_you_mean(name, self._names)}")
         rows = (row for row in self if wanted is None or row["task_id"] in wanted)
-        kept = Outcomes((r for r in rows if predicate is None or predicate(r)), self.settings)
+        voids = [row for row in self.voids if wanted is None or row["task_id"] in wanted]
+        kept = Outcomes(
+            (r for r in rows if predicate is None or predicate(r)), self.settings, voids
+        )
         kept.torn = self.torn
+        # A row that was filtered out is not one that the run has still to play.
+        kept._open = [pair for pair in self.open if wanted is None or pair[0] in wanted]
         return kept
 
     def merge(self, *others: Outcomes, renumber: bool = False) -> Outcomes:
@@ -248,12 +297,18 @@ class Outcomes:
         """
         sets = (self, *others)
         columns = Columns()
+        voids: dict[Any, dict[str, Any]] = {}
+        missing: dict[tuple[str, int], None] = {}
         start = 0
         try:
             for part in sets:
                 for row in part:
                     row["rollout"] += start
                     columns.add(row, len(columns.task) + 1)
+                for row in part.voids:
+                    moved = {**row, "rollout": row["rollout"] + start}
+                    voids.setdefault(dump(moved), moved)
+                missing |= dict.fromkeys((task, rollout + start) for task, rollout in part.open)
                 if renumber and len(part):
                     start += int(part._rollout.max()) + 1
             columns.finish()
@@ -267,7 +322,9 @@ class Outcomes:
         if any(part.scripted for part in sets):
             common["scripted"] = True
         made = Outcomes.__new__(Outcomes)
-        made._fill(columns, common, any(part.torn for part in sets))
+        made._fill(columns, common, any(part.torn for part in sets), voids.values())
+        there = made.keys() if missing else set()
+        made._open = [pair for pair in missing if pair not in there]
         return made
 
     def write_jsonl(self, path: str | os.PathLike[str]) -> None:

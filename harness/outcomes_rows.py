@@ -23,8 +23,9 @@ FORMS = (
     "A row is {task_id, rollout, success} for a rollout, or {task_id, pass_flags} or "
     "{task_id, c, n} (c successes in n rollouts) for a task."
 )
-# Wall time says how busy the machine was, so that it alone never makes two rows disagree.
-_NOT_COMPARED = "wall_s"
+# They say how busy the machine was and how often what surrounds it failed, so that they alone
+# never make two rows disagree.
+_NOT_COMPARED = frozenset({"attempt", "wall_s"})
 _MAX_FIELDS = 256
 _MAX_ROLLOUT = 2**53
 # Each rollout takes 25 bytes; a count in a file must not ask for more than memory has.
@@ -35,6 +36,7 @@ _FIELD_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     "wall_s": ((int, float, NoneType), "a number"),
     "seed": ((int, NoneType), "an integer"),
     "steps": ((int, NoneType), "an integer"),
+    "attempt": ((int, NoneType), "an integer"),
     "reason": ((str, NoneType), "a string"),
     "parse": ((dict, NoneType), "an object"),
 }
@@ -184,7 +186,7 @@ class Columns:
     def _compare(self, first: int, second: int) -> None:
         columns = {"success": self.success, **self.fields}
         for key, column in columns.items():
-            if key != _NOT_COMPARED and column[first] != column[second]:
+            if key not in _NOT_COMPARED and column[first] != column[second]:
                 name = next(n for n, i in self.index.items() if i == self.task[first])
                 raise RowError(
                     self.line[second],

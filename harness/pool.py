@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import gymnasium
 
@@ -16,13 +16,15 @@ from agentenvs.core import ToolCall
 from agentenvs.errors import AgentEnvsError, PolicyError, RunError
 from agentenvs.harness.episode import Episode, Step
 from agentenvs.harness.exchange import Completion, Sampling
+from agentenvs.harness.faults import FAULTS, Breaker, reason_of, told
 from agentenvs.harness.policies.base import Policy
 from agentenvs.harness.policies.user import PolicyUser, UserAsked
 from agentenvs.harness.progress import Progress, Reporter
 from agentenvs.harness.prompts import Prompt
+from agentenvs.harness.records import Played, Void
 from agentenvs.harness.seeds import derive
 
-__all__ = ["Job", "Pool", "parse_counts"]
+__all__ = ["Engine", "Job", "Pool", "parse_counts"]
 
 T = TypeVar("T")
 
@@ -33,6 +35,20 @@ class Job(NamedTuple):
     task: str
     rollout: int
     sampling: Sampling
+
+
+class Engine(Protocol):
+    """What plays jobs: the `Pool` within this process, or one that spreads them."""
+
+    async def play(
+        self, jobs: Sequence[Job], size: int, progress: Progress, reporter: Reporter
+    ) -> None:
+        """Play every job, at most `size` at a time, and keep `progress` up to date."""
+        ...
+
+    def close(self) -> None:
+        """Free what it holds; harmless when repeated."""
+        ...
 
 
 def parse_counts(steps: Sequence[Step]) -> dict[str, int]:
@@ -74,6 +90,24 @@ class _Slot(NamedTuple):
     user: PolicyUser | None
 
 
+class _Fault(Exception):
+    """Raised within a try that is void; its cause is the fault.
+
+    Attributes:
+        cause: what was raised.
+        broken: whether it came out of the environment, which is not to be trusted any more.
+    """
+
+    def __init__(self, cause: BaseException, broken: bool) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+        self.broken = broken
+
+
+def _ignore(void: Void) -> None:
+    """Keep nothing of a void try."""
+
+
 @dataclass(slots=True)
 class Pool:
     """Plays jobs, at most `size` at a time, in order of work.
@@ -89,9 +123,11 @@ class Pool:
         env_id: recorded in each request.
         seed: the run's seed; each rollout's own is derived from it, the task and the rollout.
         max_requests: ends an episode as a failure after so many decisions, or None.
-        keep: takes each finished episode and the fields of its outcome, before the slot is
-            used again.
+        keep: takes each finished rollout, before the slot is used again.
         make_user: makes a slot's user where a policy plays it; the environment is made with it.
+        void: takes each try that a fault of the infrastructure ended.
+        retries: how many more times such a rollout is tried, from its start, before it stays
+            open.
     """
 
     make_env: Callable[..., gymnasium.Env[Any, Any]]
@@ -100,23 +136,28 @@ class Pool:
     env_id: str
     seed: int
     max_requests: int | None
-    keep: Callable[[Episode, Mapping[str, Any]], None]
+    keep: Callable[[Played], None]
     make_user: Callable[[], PolicyUser] | None = None
+    void: Callable[[Void], None] = _ignore
+    retries: int = 2
     _idle: list[_Slot] = field(default_factory=list, init=False)
 
     async def play(
         self, jobs: Iterable[Job], size: int, progress: Progress, reporter: Reporter
     ) -> None:
-        """Play every job.
+        """Play every job; those whose every try was void stay open.
 
         Raises:
             PolicyError: the policy failed; the other episodes are dropped, what is finished
                 is kept.
-            RunError: an environment failed.
+            RunError: an environment failed, or so many rollouts in a row stayed open that there
+                is no use in going on.
         """
-        queue = iter(jobs)
+        queue, breaker = iter(jobs), Breaker(size)
         slots = [
-            asyncio.create_task(self._slot(queue, progress, reporter), name=f"slot {index}")
+            asyncio.create_task(
+                self._slot(queue, breaker, progress, reporter), name=f"slot {index}"
+            )
             for index in range(size)
         ]
         ticker = asyncio.create_task(_tick(progress, reporter), name="progress")
@@ -130,16 +171,37 @@ class Pool:
             if isinstance(end, Exception):
                 raise end
 
-    async def _slot(self, queue: Iterator[Job], progress: Progress, reporter: Reporter) -> None:
+    async def _slot(
+        self, queue: Iterator[Job], breaker: Breaker, progress: Progress, reporter: Reporter
+    ) -> None:
         slot: _Slot | None = None
+        attempt = 0
+        job: Job | None = None
         try:
-            for job in queue:
-                slot = slot or self._open()
-                episode = await self._episode(slot.env, job, slot.user)
-                progress.done += 1
-                progress.successes += episode.success
-                progress.steps += len(episode.steps)
-                reporter.ended(progress)
+            while job is not None or (job := next(queue, None)) is not None:
+                began = time.perf_counter()
+                try:
+                    slot = slot or self._open()
+                    episode = await self._episode(slot, job)
+                except _Fault as fault:
+                    if fault.broken and slot is not None:
+                        _discard(slot)
+                        slot = None
+                    lost = _void(job, attempt, fault.cause, began)
+                    self.void(lost)
+                    progress.void += 1
+                    attempt += 1
+                    if attempt > self.retries:
+                        breaker.left_open(lost)
+                        job, attempt = None, 0
+                else:
+                    self.keep(Played.of(episode, self._fields(episode, job, attempt, began)))
+                    breaker.finished()
+                    progress.done += 1
+                    progress.successes += episode.success
+                    progress.steps += len(episode.steps)
+                    reporter.ended(progress)
+                    job, attempt = None, 0
                 # A policy that never waits would keep the loop from signals and other slots.
                 await asyncio.sleep(0)
         finally:
@@ -150,7 +212,11 @@ class Pool:
         if self._idle:
             return self._idle.pop()
         user = None if self.make_user is None else self.make_user()
-        return _Slot(self.make_env() if user is None else self.make_env(user=user), user)
+        try:
+            env = self.make_env() if user is None else self.make_env(user=user)
+        except FAULTS as error:
+            raise _Fault(error, broken=True) from error
+        return _Slot(env, user)
 
     def close(self) -> None:
         """Close the environments."""
@@ -158,10 +224,26 @@ class Pool:
             while self._idle:
                 ends.callback(self._idle.pop().env.close)
 
-    async def _episode(
-        self, env: gymnasium.Env[Any, Any], job: Job, user: PolicyUser | None
-    ) -> Episode:
-        began = time.perf_counter()
+    def _fields(self, episode: Episode, job: Job, attempt: int, began: float) -> dict[str, Any]:
+        fields: dict[str, Any] = {
+            "score": episode.score,
+            "reason": episode.reason,
+            "seed": episode.seed,
+            "temperature": job.sampling.temperature,
+            "steps": len(episode.steps),
+            "parse": parse_counts(episode.steps),
+            "wall_s": round(time.perf_counter() - began, 6),
+        }
+        if self.policy.scripted:
+            fields["scripted"], fields["policy"] = True, self.policy.name
+        if episode.new_tokens is not None:
+            fields["new_tokens"] = episode.new_tokens
+        if attempt:
+            fields["attempt"] = attempt
+        return fields
+
+    async def _episode(self, slot: _Slot, job: Job) -> Episode:
+        env, user = slot
         generate = self.policy.generate
         if user is not None:
             own = derive(self.seed, job.task, job.rollout, "user")
@@ -189,6 +271,8 @@ class Pool:
                     if _is_cancelled():
                         raise
                     raise PolicyError(self._told(job, "The policy gave up", error)) from error
+                except FAULTS as error:
+                    raise _Fault(error, broken=False) from error
                 except Exception as error:
                     raise PolicyError(self._told(job, "The policy failed", error)) from error
                 _check(completion)
@@ -196,24 +280,12 @@ class Pool:
                     episode.respond(completion)
                 else:
                     await self._heard(partial(episode.respond, completion), job, user)
-        except AgentEnvsError:
+        except FAULTS as error:
+            raise _Fault(error, broken=True) from error
+        except (AgentEnvsError, _Fault):
             raise
         except Exception as error:
             raise RunError(self._told(job, "The environment failed", error)) from error
-        fields: dict[str, Any] = {
-            "score": episode.score,
-            "reason": episode.reason,
-            "seed": episode.seed,
-            "temperature": job.sampling.temperature,
-            "steps": len(episode.steps),
-            "parse": parse_counts(episode.steps),
-            "wall_s": round(time.perf_counter() - began, 6),
-        }
-        if self.policy.scripted:
-            fields["scripted"], fields["policy"] = True, self.policy.name
-        if episode.new_tokens is not None:
-            fields["new_tokens"] = episode.new_tokens
-        self.keep(episode, fields)
         return episode
 
     async def _heard(self, go_on: Callable[[], T], job: Job, user: PolicyUser | None) -> T:
@@ -231,6 +303,8 @@ class Pool:
                 if _is_cancelled():
                     raise
                 raise PolicyError(self._told(job, "The user gave up", error)) from error
+            except FAULTS as error:
+                raise _Fault(error, broken=False) from error
             except Exception as error:
                 raise PolicyError(self._told(job, "The user failed", error)) from error
 
@@ -238,6 +312,17 @@ class Pool:
         return (
             f"{what} in task {job.task!r}, rollout {job.rollout}: {type(error).__name__}: {error}"
         )
+
+
+def _discard(slot: _Slot) -> None:
+    """Close an environment that failed, as far as it still can be."""
+    with contextlib.suppress(Exception):
+        slot.env.close()
+
+
+def _void(job: Job, attempt: int, error: BaseException, began: float) -> Void:
+    wall_s = round(time.perf_counter() - began, 6)
+    return Void(job.task, job.rollout, attempt, reason_of(error), told(error), wall_s)
 
 
 def _is_cancelled() -> bool:

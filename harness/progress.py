@@ -27,6 +27,7 @@ class Progress:
         successes: how many of `done` succeeded.
         steps: decisions taken in this call.
         started: `time.perf_counter()` at the start of this call.
+        void: tries in this call that ended without a verdict, by a fault of the infrastructure.
     """
 
     total: int
@@ -35,6 +36,7 @@ class Progress:
     successes: int = 0
     steps: int = 0
     started: float = 0.0
+    void: int = 0
 
     @property
     def pass_at_1(self) -> float:
@@ -65,6 +67,8 @@ class Progress:
         parts = [f"{self.done}/{self.total} rollouts"]
         if self.done:
             parts.append(f"pass@1 {self.pass_at_1:.3f}")
+        if self.void:
+            parts.append(f"{self.void} void")
         parts.append(f"{self.per_second:.1f}/s")
         if self.done < self.total:
             few = self.done - self.resumed < min(_FEW, self.total - self.resumed)

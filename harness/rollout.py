@@ -5,30 +5,31 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import importlib
 import os
 import time
 import warnings
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
 
-from agentenvs.errors import BadArgument, PolicyError, RunError
-from agentenvs.harness.arms import arm
-from agentenvs.harness.episode import Episode
+from agentenvs.errors import BadArgument, RunError, UnknownName, did_you_mean
 from agentenvs.harness.exchange import Sampling
 from agentenvs.harness.folder import Memory, RunFolder
 from agentenvs.harness.groups import Groups, Sampler, describe_sampler, unchanged_by_failure
 from agentenvs.harness.outcomes import Outcomes
-from agentenvs.harness.policies.base import Policy, make_policy
+from agentenvs.harness.playing import Cast, Playing
+from agentenvs.harness.policies.base import Policy
 from agentenvs.harness.policies.callable import CallablePolicy
-from agentenvs.harness.policies.user import make_user
-from agentenvs.harness.pool import Pool
+from agentenvs.harness.pool import Engine
 from agentenvs.harness.progress import Progress, reporter
-from agentenvs.harness.prompts import FORMS, Prompt
+from agentenvs.harness.prompts import Prompt
+from agentenvs.harness.records import Played, Void
 
 __all__ = ["run", "run_async"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+ENGINES = ("local", "ray")
 
 
 async def run_async(
@@ -57,6 +58,9 @@ async def run_async(
     user: str | Sequence[str] | Policy | Callable[..., Any] | None = None,
     user_sampling: Sampling | None = None,
     user_kwargs: Mapping[str, Any] | None = None,
+    retries: int = 2,
+    engine: str = "local",
+    engine_kwargs: Mapping[str, Any] | None = None,
 ) -> Outcomes:
     """Play `n` rollouts of every task and return their outcomes.
 
@@ -112,6 +116,13 @@ async def run_async(
             of its own. Default: what the environment takes by itself.
         user_sampling: how a policy's words as a user are drawn; default greedy, 256 tokens.
         user_kwargs: arguments for building the user's policy.
+        retries: how many more times a rollout is tried, from its start, that a fault of the
+            infrastructure ended (`InfrastructureFault`, `TimeoutError` or `ConnectionError`, out
+            of a policy or the environment). After that it stays open: it has no outcome, the
+            run goes on, and the same call on the same folder tries it again. The void tries are
+            in `Outcomes.voids`, the open rollouts in `Outcomes.open`.
+        engine: "local" plays in this process, "ray" spreads the rollouts over a Ray cluster.
+        engine_kwargs: arguments for building the engine.
 
     Raises:
         UnknownName: no such environment, task set, task, policy, prompt or parser.
@@ -120,47 +131,44 @@ async def run_async(
             that the sampler does not give; says which.
         PolicyError: the policy could not be built or failed on a request. What is finished is
             kept; a failure of the infrastructure never counts as a failed rollout.
-        RunError: an environment failed, or another process is writing to the folder.
+        RunError: an environment failed, another process is writing to the folder, many
+            rollouts in a row came to no verdict, or one stayed open in a round of a sampler.
     """
-    _check_counts(n, concurrency, max_requests, seed)
+    _check_counts(n, concurrency, max_requests, seed, retries)
+    if engine not in ENGINES:
+        raise UnknownName(f"There is no engine {engine!r}.{did_you_mean(engine, ENGINES)}")
     sampling = Sampling(temperature, top_p, max_tokens)
-    partner, kwargs = make_user(user, user_sampling, user_kwargs, env_kwargs)
-    chosen = arm(
+    playing = Playing(
         env_id,
-        tasks=tasks,
-        harness=harness,
-        prompt=prompt,
-        parser=parser,
-        examples=examples,
-        env_kwargs=kwargs,
+        policy,
+        tasks,
+        harness,
+        prompt,
+        parser,
+        examples,
+        env_kwargs,
+        policy_kwargs,
+        user,
+        user_sampling,
+        user_kwargs,
+        seed,
+        max_requests,
+        retries,
+        concurrency,
     )
-    groups = Groups(chosen.task_ids, n, sampling, sampler, group)
-    building = dict(policy_kwargs or {})
-    if isinstance(policy, str) and policy.startswith("scripted:") and chosen.task_options:
-        building.setdefault("gold", chosen.gold)
-    actor = make_policy(policy, **building)
-    concurrency = concurrency or chosen.concurrency
+    cast = playing.cast()
     try:
-        if actor.form not in FORMS:
-            raise PolicyError(f"Expected a policy's `form` to be one of {FORMS}, got {actor.form}.")
+        groups = Groups(cast.arm.task_ids, n, sampling, sampler, group)
         settings = {
-            **chosen.describe(),
+            **cast.describe(),
             "n": n,
-            "seed": seed,
             "sampling": sampling.as_dict(),
             "sampler": None,
-            "max_requests": max_requests,
-            "policy": {
-                **actor.describe(),
-                "name": actor.name,
-                "form": actor.form,
-                "scripted": actor.scripted,
-            },
-            "concurrency": concurrency,
+            "engine": engine,
             "transcripts": transcripts,
         }
         if sampler is not None:
-            if isinstance(actor, CallablePolicy) and not actor.request:
+            if isinstance(cast.policy, CallablePolicy) and not cast.policy.request:
                 warnings.warn(
                     "The policy is a function of the conversation alone, so that the sampler's "
                     "temperatures do not reach it. With policy_kwargs={'request': True} it gets "
@@ -169,34 +177,41 @@ async def run_async(
                 )
             settings["sampling"]["temperature"] = None
             settings |= {"sampler": describe_sampler(sampler), "group": groups.size}
-        if partner is not None:
-            settings["user"] = partner.describe()
-            settings["env_kwargs"] = {**settings["env_kwargs"], "user": partner.policy.name}
         store = Memory(settings) if out is None else RunFolder(out, settings, transcripts)
 
-        def keep(episode: Episode, fields: Mapping[str, Any]) -> None:
-            store.write(episode, fields)
-            groups.note(episode.task, episode.rollout, episode.success)
+        def keep(played: Played) -> None:
+            store.write(played)
+            groups.note(played.task, played.rollout, played.success)
 
-        pool = Pool(
-            chosen.make_env,
-            actor,
-            chosen.prompt,
-            chosen.env_id,
-            seed,
-            max_requests,
-            keep,
-            None if partner is None else partner.for_slot(chosen.env_id),
-        )
-        with unchanged_by_failure(sampler), contextlib.closing(store), contextlib.closing(pool):
+        with unchanged_by_failure(sampler), contextlib.closing(store):
             groups.take(store.done)
-            await _play(pool, groups, concurrency, store, n * len(chosen.task_ids), progress)
+            players = _engine(engine, cast, keep, store.void, engine_kwargs)
+            with contextlib.closing(players):
+                await _play(players, groups, cast, store, progress)
     finally:
-        if actor is not policy:
-            await actor.close()
-        if partner is not None and partner.policy is not user:
-            await partner.policy.close()
+        await cast.close()
     return store.outcomes()
+
+
+def _engine(
+    name: str,
+    cast: Cast,
+    keep: Callable[[Played], None],
+    void: Callable[[Void], None],
+    building: Mapping[str, Any] | None,
+) -> Engine:
+    """Return what plays the rollouts.
+
+    Raises:
+        BadArgument: arguments for an engine that takes none.
+    """
+    if name == "ray":
+        module = importlib.import_module("agentenvs.harness.ray_engine")
+        made: Engine = module.make(cast.playing, keep, void, **(building or {}))
+        return made
+    if building:
+        raise BadArgument(f"The engine 'local' takes no arguments, got {min(building)!r}.")
+    return cast.pool(keep, void)
 
 
 def _blocking(function: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
@@ -215,24 +230,25 @@ run = _blocking(run_async)
 
 
 async def _play(
-    pool: Pool,
+    players: Engine,
     groups: Groups,
-    concurrency: int,
+    cast: Cast,
     store: Memory | RunFolder,
-    total: int,
     choice: bool | Callable[[Progress], Any],
 ) -> None:
     done = len(store.done)
     successes = sum(store.done.column("success"))
-    state = Progress(total, done, done, successes, 0, time.perf_counter())
+    state = Progress(groups.total, done, done, successes, 0, time.perf_counter())
     shown = reporter(choice)
     shown.start(state)
     note = ""
     try:
         for number in range(groups.rounds):
             if jobs := groups.begin(number):
-                await pool.play(jobs, min(concurrency, len(jobs)), state, shown)
+                await players.play(jobs, min(cast.concurrency, len(jobs)), state, shown)
             groups.end(number)
+        if missing := state.total - state.done:
+            note = f"{missing} of {state.total} rollouts came to no verdict and stay open."
     except BaseException:
         note = f"Stopped with {state.done} of {state.total} rollouts done."
         if isinstance(store, RunFolder):
@@ -242,14 +258,21 @@ async def _play(
         shown.stop(state, note)
 
 
-def _check_counts(n: int, concurrency: int | None, max_requests: int | None, seed: int) -> None:
-    limits = {"n": n, "concurrency": concurrency, "max_requests": max_requests}
-    for name, value in limits.items():
-        if value is None:
+def _check_counts(
+    n: int, concurrency: int | None, max_requests: int | None, seed: int, retries: int
+) -> None:
+    limits = {
+        "n": (n, 1),
+        "concurrency": (concurrency, 1),
+        "max_requests": (max_requests, 1),
+        "retries": (retries, 0),
+    }
+    for name, (value, least) in limits.items():
+        if value is None and name != "retries":
             continue
         if isinstance(value, bool) or not isinstance(value, int):
             raise BadArgument(f"Expected `{name}` to be an int, got {value!r}.")
-        if value < 1:
-            raise BadArgument(f"Expected `{name}` to be at least 1, got {value}.")
+        if value < least:
+            raise BadArgument(f"Expected `{name}` to be at least {least}, got {value}.")
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise BadArgument(f"Expected `seed` to be an int, got {seed!r}.")

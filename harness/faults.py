@@ -1,0 +1,60 @@
+"""Faults of the infrastructure: which they are, and when there are too many to go on."""
+
+from __future__ import annotations
+
+from agentenvs.errors import InfrastructureFault, RunError
+from agentenvs.harness.records import Void
+
+__all__ = ["FAULTS", "Breaker", "reason_of", "told"]
+
+#: what, raised out of a policy or an environment, leaves a rollout without a verdict
+FAULTS = (InfrastructureFault, TimeoutError, ConnectionError)
+_LONGEST = 500
+_FEWEST = 8
+
+
+def reason_of(error: BaseException) -> str:
+    """Return the short word for one of `FAULTS`."""
+    if isinstance(error, InfrastructureFault):
+        return error.reason
+    return "timeout" if isinstance(error, TimeoutError) else "connection"
+
+
+def told(error: BaseException) -> str:
+    """Return an error as it stands in a record: its class and its text, cut where it is long."""
+    text = f"{type(error).__name__}: {error}"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+class Breaker:
+    """Stops a run in which nothing comes to a verdict any more.
+
+    Args:
+        size: how many rollouts are under way at a time; twice as many in a row, and at least
+            eight, have to stay open.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._most = max(_FEWEST, 2 * size)
+        self._row = 0
+
+    def finished(self) -> None:
+        """Take note of a rollout with a verdict."""
+        self._row = 0
+
+    def left_open(self, last: Void) -> None:
+        """Take note of a rollout whose every try was void.
+
+        Args:
+            last: the last of its tries.
+
+        Raises:
+            RunError: it was one too many.
+        """
+        self._row += 1
+        if self._row >= self._most:
+            raise RunError(
+                f"{self._row} rollouts in a row came to no verdict; the last, task "
+                f"{last.task!r}, rollout {last.rollout}, by {last.reason}: {last.error}. "
+                "What is finished is kept in the run folder, and the same command goes on."
+            )
