@@ -161,11 +161,16 @@ def bounded(file: IO[bytes]) -> Iterator[bytes]:
         yield line
 
 
-def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
+def write_whole(path: Path, chunks: Iterable[bytes], sure: bool = False) -> None:
     """Write a file so that it is there whole or not at all.
 
     What replaces another file is on the disk before it does, so that a power cut leaves one of
     the two.
+
+    Args:
+        path: the file.
+        chunks: what it will hold.
+        sure: wait for the disk though nothing is replaced, since something else goes away.
     """
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY
@@ -174,7 +179,7 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
     try:
         with os.fdopen(os.open(part, flags, 0o666), "wb") as file:
             file.writelines(chunks)
-            if path.exists():
+            if sure or path.exists():
                 file.flush()
                 os.fsync(file.fileno())
         part.replace(path)

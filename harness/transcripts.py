@@ -19,16 +19,21 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from agentenvs.core import Message
-from agentenvs.errors import RunDamaged
-from agentenvs.harness.episode import Episode, Step
+from agentenvs.errors import RunDamaged, RunError
+from agentenvs.harness.durable import LineWriter, bounded, open_plain, stopped, write_whole
+from agentenvs.harness.episode import Step
 from agentenvs.harness.outcomes import Outcomes
 from agentenvs.harness.row_sums import text_key, with_sum
+
+if TYPE_CHECKING:
+    from agentenvs.harness.records import Played
 
 __all__ = ["TranscriptWriter", "conversation", "lines_of", "read_transcripts", "segments"]
 
@@ -36,6 +41,8 @@ _NAME = re.compile(r"transcripts-(\d{4,})\.jsonl(\.gz)?")
 _STEP = Step._fields
 _SEGMENT_BYTES = 4 * 2**20
 _LEVEL = 1
+# Prompts differ from task to task in some environments.
+_MOST_KEYS = 1000
 
 # ASCII escapes keep lone surrogates, which models do write, representable. Rows are trees.
 _dump = json.JSONEncoder(separators=(",", ":"), default=repr, check_circular=False).encode
@@ -45,13 +52,17 @@ class TranscriptWriter:
     """Append transcripts to a run folder so that a kill at any moment loses no finished one.
 
     Each rollout is one unbuffered write to the growing segment. A full segment is compressed
-    by a thread of its own, and so is the last one by `close`.
+    by a thread of its own as the next one begins, and the last one by `close`.
 
     Args:
         folder: the run folder; it exists.
         finished: the rollouts that have an outcome. A segment that a killed run left behind is
             compressed, without what broke off and without rollouts that have none.
         segment_bytes: how large a segment grows.
+
+    Raises:
+        RunError: what was left behind cannot be compressed; says how much is kept.
+        RunDamaged: it cannot be read.
     """
 
     def __init__(
@@ -62,74 +73,120 @@ class TranscriptWriter:
     ) -> None:
         self._folder = Path(folder)
         self._segment_bytes = segment_bytes
-        self._sealer = ThreadPoolExecutor(1, thread_name_prefix="transcripts")
-        self._sealing: list[Future[None]] = []
-        self._fd = -1
-        self._size = 0
-        self._shared: dict[str, str] = {}
+        self._segment: LineWriter | None = None
+        self._shared: set[str] = set()
+        self._keys: dict[str, str] = {}
+        self._failed: RunError | None = None
         _tidy(self._folder, finished)
         self._number = max(map(_number, segments(self._folder)), default=-1)
+        self._sealer = ThreadPoolExecutor(1, thread_name_prefix="transcripts")
+        self._sealing: deque[Future[None]] = deque()
 
-    def write(self, episode: Episode, temperature: float) -> None:
-        """Append the transcript of a finished episode."""
-        lines: list[str] = []
-        if self._fd < 0:
-            self._begin()
-        opening = [self._message(message, lines) for message in episode.opening]
+    def write(self, played: Played, temperature: float) -> None:
+        """Append the transcript of a finished rollout.
+
+        Raises:
+            RunError: the disk did not take it, or an earlier segment compressed; says how much
+                is kept. No further one is taken.
+        """
+        texts: dict[str, str] = {}
         row = {
-            "task_id": episode.task,
-            "rollout": episode.rollout,
-            "seed": episode.seed,
+            "task_id": played.task,
+            "rollout": played.rollout,
+            "seed": played.seed,
             "temperature": temperature,
-            "success": episode.success,
-            "reason": episode.reason,
-            "opening": opening,
-            "steps": episode.steps,
+            "success": played.success,
+            "reason": played.reason,
+            "opening": [self._message(message, texts) for message in played.opening],
+            "steps": played.steps,
         }
-        lines.append(with_sum(_dump(row)))
-        lines.append("")
-        data = "\n".join(lines).encode("ascii")
-        self._size += _write_all(self._fd, data)
-        if self._size >= self._segment_bytes:
-            self._end()
+        self.append(with_sum(_dump(row)), texts)
 
-    def _message(self, message: Message, lines: list[str]) -> Mapping[str, Any]:
+    def append(self, line: str, texts: Mapping[str, str]) -> None:
+        """Append a rollout as a line of its own.
+
+        Args:
+            line: the line, without its end.
+            texts: the texts that it shares with others, by their names; they are written where
+                the segment lacks them.
+
+        Raises:
+            RunError: as for `write`.
+        """
+        if self._failed is not None:
+            raise RunError(str(self._failed)) from self._failed
+        try:
+            while self._sealing and self._sealing[0].done():
+                self._sealing.popleft().result()
+            # Not before: a full segment may hold a rollout whose outcome is still to come, and
+            # only what is plain is sorted out should that one fail.
+            if self._segment is not None and self._segment.size >= self._segment_bytes:
+                self._end()
+            segment = self._segment or self._begin()
+            new = [key for key in texts if key not in self._shared]
+            lines = [_dump({"text": key, "content": texts[key]}) for key in new]
+            segment.write("\n".join([*lines, line, ""]).encode("ascii"))
+            self._shared.update(new)
+        except BaseException as error:
+            self.leave(error)
+            raise
+
+    def leave(self, why: BaseException) -> None:
+        """Leave the growing segment plain, since its last rollout may have no outcome.
+
+        The next writer of the folder keeps of it what has one. No further one is taken here.
+
+        Args:
+            why: what kept the outcome from being written; told if a further one comes.
+        """
+        if self._failed is None:
+            stop = f"{self._folder}: the run was stopped by {type(why).__name__}."
+            self._failed = why if isinstance(why, RunError) else RunError(stop)
+
+    def _message(self, message: Message, texts: dict[str, str]) -> Mapping[str, Any]:
         if message["role"] != "system":
             return message
         content = message["content"]
-        key = self._shared.get(content)
+        key = self._keys.get(content)
         if key is None:
-            key = self._shared[content] = text_key(content)
-            lines.append(_dump({"text": key, "content": content}))
+            if len(self._keys) >= _MOST_KEYS:
+                self._keys.clear()
+            key = self._keys[content] = text_key(content)
+        texts[key] = content
         return {"role": "system", "text": key}
 
-    def _begin(self) -> None:
+    def _begin(self) -> LineWriter:
         self._number += 1
         path = self._folder / f"transcripts-{self._number:04}.jsonl"
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        self._fd = os.open(path, flags, 0o666)
-        self._path, self._size, self._shared = path, 0, {}
+        self._segment, self._shared = LineWriter(path, fresh=True), set()
+        return self._segment
 
     def _end(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-            self._sealing.append(self._sealer.submit(_seal, self._path, None))
+        if self._segment is not None:
+            segment, self._segment = self._segment, None
+            segment.close()
+            self._sealing.append(self._sealer.submit(_seal, segment.path, None))
 
     def close(self) -> None:
-        """Compress what is left; harmless when repeated."""
-        self._end()
-        self._sealer.shutdown()
-        sealing, self._sealing = self._sealing, []
-        for future in sealing:
-            future.result()
+        """Compress what is left; harmless when repeated.
 
-
-def _write_all(fd: int, data: bytes) -> int:
-    written = os.write(fd, data)
-    while written < len(data):
-        written += os.write(fd, data[written:])
-    return written
+        Raises:
+            RunError: the disk has no room for it. Nothing is lost: it stays plain, and the next
+                writer of the folder compresses it.
+        """
+        try:
+            if self._failed is None:
+                self._end()
+            elif self._segment is not None:
+                self._segment.close()
+        finally:
+            self._sealer.shutdown()
+        # What stopped the run is told already, and what comes of it is not.
+        while self._sealing:
+            failure = self._sealing.popleft().exception()
+            if failure is not None and self._failed is None:
+                self.leave(failure)
+                raise failure
 
 
 def segments(folder: Path) -> list[Path]:
@@ -150,7 +207,7 @@ def _tidy(folder: Path, finished: Collection[tuple[str, int]]) -> None:
     """Bring in order what a killed run left behind."""
     for part in folder.glob("transcripts-*.part"):
         part.unlink()
-    for plain in folder.glob("transcripts-*.jsonl"):
+    for plain in sorted(folder.glob("transcripts-*.jsonl")):
         if plain.with_name(plain.name + ".gz").exists():
             plain.unlink()
         else:
@@ -163,23 +220,48 @@ def _seal(path: Path, finished: Collection[tuple[str, int]] | None) -> None:
     Args:
         path: the plain segment.
         finished: keep these rollouts alone and drop a torn line; None keeps every byte.
+
+    Raises:
+        RunError: the disk has no room for it.
+        RunDamaged: it is a link, or has a line longer than lines are.
     """
+    if path.is_symlink():
+        raise RunDamaged(f"{path}: expected a segment, found a symbolic link.")
     whole = path.with_name(path.name + ".gz")
-    part = path.with_name(f"{path.name}.gz.{os.getpid()}.part")
-    with path.open("rb") as plain, gzip.open(part, "wb", compresslevel=_LEVEL) as packed:
-        if finished is None:
-            while chunk := plain.read(2**20):
-                packed.write(chunk)
-        else:
-            packed.writelines(line for line in plain if _belongs(line, finished))
-    part.replace(whole)
-    path.unlink()
+    try:
+        with open_plain(path) as plain:
+            kept = _blocks(plain) if finished is None else _kept(plain, finished)
+            write_whole(whole, _packed(kept), sure=True)
+        path.unlink()
+    except ValueError as error:
+        raise RunDamaged(f"{path}: {error}.") from None
+    except OSError as error:
+        raise stopped(path, error) from error
+
+
+def _blocks(plain: IO[bytes]) -> Iterator[bytes]:
+    while block := plain.read(2**20):
+        yield block
+
+
+def _kept(plain: IO[bytes], finished: Collection[tuple[str, int]]) -> Iterator[bytes]:
+    for line in bounded(plain):
+        if _belongs(line, finished):
+            yield line if line.endswith(b"\n") else line + b"\n"
+
+
+def _packed(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield what makes up a gzip file of these bytes, the same for the same bytes."""
+    packer = zlib.compressobj(_LEVEL, wbits=31)
+    for block in blocks:
+        yield packer.compress(block)
+    yield packer.flush()
 
 
 def _belongs(line: bytes, finished: Collection[tuple[str, int]]) -> bool:
     try:
         row = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     if not isinstance(row, dict):
         return False
@@ -269,12 +351,21 @@ def lines_of(segment: Path) -> Iterator[tuple[int, bytes]]:
     Raises:
         RunDamaged: it cannot be read.
     """
-    packed = segment.suffix == ".gz"
+    number = 0
     try:
-        with gzip.open(segment, "rb") if packed else segment.open("rb") as file:
-            yield from enumerate(file, 1)
+        with open_plain(segment) as plain, _unpacked(segment, plain) as file:
+            for number, line in enumerate(bounded(file), 1):
+                yield number, line
+    except ValueError as error:
+        raise RunDamaged(f"{segment}:{number + 1}: {error}.") from None
     except (OSError, EOFError, zlib.error) as error:
         raise RunDamaged(f"{segment}: {error}.") from None
+
+
+def _unpacked(segment: Path, plain: IO[bytes]) -> IO[bytes]:
+    if segment.suffix != ".gz":
+        return plain
+    return cast("IO[bytes]", gzip.GzipFile(fileobj=plain, mode="rb"))
 
 
 def conversation(row: Mapping[str, Any]) -> list[Message]:
