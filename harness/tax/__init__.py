@@ -19,6 +19,7 @@ from agentenvs.harness.tax.crossing import CrossoverSet, crossover_set
 from agentenvs.harness.tax.decomposition import BINS, Decomposition, decompose, flow
 from agentenvs.harness.tax.discovery import Discoveries, discoveries, p_value
 from agentenvs.harness.tax.estimators import area, curve, pass_at_k, pass_hat_k
+from agentenvs.harness.tax.factorial import Factorial, TwoByTwo, two_by_two
 from agentenvs.harness.tax.intervals import TaxInterval, sharpening_tax_interval
 from agentenvs.harness.tax.measures import (
     Crossover,
@@ -82,6 +83,7 @@ __all__ = [
     "Decomposition",
     "Discoveries",
     "Estimate",
+    "Factorial",
     "FalsePasses",
     "Option",
     "Partition",
@@ -98,6 +100,7 @@ __all__ = [
     "TaxInterval",
     "TaxParts",
     "TheoremCheck",
+    "TwoByTwo",
     "area",
     "bootstrap_cells",
     "bootstrap_tax",
@@ -134,5 +137,6 @@ __all__ = [
     "split_half",
     "tax_bands",
     "tax_parts",
+    "two_by_two",
     "with_false_positives",
 ]
