@@ -167,13 +167,19 @@ class RunFolder:
             )
 
     def write(self, played: Played) -> None:
-        """Keep a finished rollout: its transcript first, so that every outcome has one."""
+        """Keep a finished rollout: its transcript first, so that every outcome has one.
+
+        Raises:
+            RunError: the disk did not take it, now or before; says how much is kept.
+        """
         try:
             if self._transcripts is not None:
                 self._transcripts.write(played, played.fields["temperature"])
             self._outcomes.write(played.task, played.rollout, played.success, **played.fields)
-        except OSError as error:
-            raise RunError(f"{self.path}: {error}.") from error
+        except BaseException as error:
+            if self._transcripts is not None:
+                self._transcripts.leave(error)
+            raise
 
     def void(self, void: Void) -> None:
         """Keep a try that came to no verdict."""
@@ -184,8 +190,6 @@ class RunFolder:
         try:
             if self._transcripts is not None:
                 self._transcripts.close()
-        except OSError as error:
-            raise RunError(f"{self.path}: {error}.") from error
         finally:
             try:
                 self._voids.close()
