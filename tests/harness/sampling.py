@@ -80,7 +80,7 @@ class Warm:
     async def generate(self, request: Request) -> Completion:
         self.left -= 1
         if self.left < 0:
-            raise ConnectionError("the server went away")
+            raise OSError("the model went away")
         where = request.where
         plan = self.gold(where.env_id, where.task)
         chance = self.ease * np.exp(-request.temperature * derive(1, where.task) / 2**63)

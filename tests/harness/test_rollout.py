@@ -172,7 +172,7 @@ class Failing:
     async def generate(self, request: Request) -> Completion:
         self.left -= 1
         if self.left < 0:
-            raise ConnectionError("the server went away")
+            raise OSError("the model went away")
         completion: Completion = await self.inner.generate(request)
         return completion
 
@@ -187,7 +187,7 @@ def test_a_policys_failure_stops_the_run_and_names_the_rollout(
     ledger: ModuleType, tmp_path: Path
 ) -> None:
     policy = Failing(RandomPolicy(), after=30)
-    with pytest.raises(PolicyError, match=r"task 'ledger_\d+', rollout \d.*server went away"):
+    with pytest.raises(PolicyError, match=r"task 'ledger_\d+', rollout \d.*model went away"):
         run(ledger.ID, policy, n=4, out=tmp_path, concurrency=5)
     kept = Outcomes.load(tmp_path)
     assert 0 < len(kept) < 48
