@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -110,11 +111,42 @@ def run_policy(args: argparse.Namespace) -> int:
         told = sampler.stats().items()
         values = ", ".join(f"{key} {value:.4g}" for key, value in told if "/" not in key)
         console.print(f"sampler: {values}", soft_wrap=True, markup=False)
-    return 0
+    return 1 if outcomes.open else 0
 
 
 def summarise(outcomes: Outcomes, console: Console, out: str | None = None) -> None:
-    """Print pass@1 and pass@n with intervals, a graded score, and how the replies were read."""
+    """Print how rollouts came out, pass@1 and pass@n with intervals, and how replies were read."""
+    if len(outcomes):
+        _show_measures(outcomes, console)
+    kinds = outcomes.kinds()
+    told = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+    console.print(f"rollouts: {told or 'none came to a verdict'}", soft_wrap=True)
+    _show_voids(outcomes, console, out)
+    if out:
+        console.print(f"run folder: {out}", soft_wrap=True, markup=False)
+
+
+def _show_voids(outcomes: Outcomes, console: Console, out: str | None) -> None:
+    voids, missing = outcomes.voids, len(outcomes.open)
+    left = ""
+    if missing:
+        again = (
+            "the same command tries them again" if out else "with --out they could be tried again"
+        )
+        left = f"{missing} rollouts are still open; {again}"
+    if voids:
+        reasons = Counter(row["reason"] for row in voids).most_common()
+        told = ", ".join(f"{count} {reason}" for reason, count in reasons)
+        console.print(
+            f"voids: {len(voids)} tries ({told}); {left or 'every one was played again'}",
+            soft_wrap=True,
+            markup=False,
+        )
+    elif left:
+        console.print(left, soft_wrap=True)
+
+
+def _show_measures(outcomes: Outcomes, console: Console) -> None:
     from agentenvs.harness.task_facts import clusters_of
     from agentenvs.harness.tax import pass_at_k_interval
 
@@ -141,8 +173,6 @@ def summarise(outcomes: Outcomes, console: Console, out: str | None = None) -> N
         rescued = parse.get("rescued", 0)
         note = f"; {rescued} rescued by the relaxed parser" if rescued else ""
         console.print(f"replies: {kinds}{note}", soft_wrap=True)
-    if out:
-        console.print(f"run folder: {out}", soft_wrap=True, markup=False)
 
 
 def play(args: argparse.Namespace) -> int:
