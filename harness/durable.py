@@ -177,11 +177,19 @@ def write_whole(path: Path, chunks: Iterable[bytes], sure: bool = False) -> None
     with contextlib.suppress(FileNotFoundError):
         part.unlink()
     try:
-        with os.fdopen(os.open(part, flags, 0o666), "wb") as file:
-            file.writelines(chunks)
+        fd = os.open(part, flags, 0o666)
+        try:
+            block = bytearray()
+            for chunk in chunks:
+                block += chunk
+                if len(block) >= _BLOCK:
+                    _write_all(fd, bytes(block))
+                    block.clear()
+            _write_all(fd, bytes(block))
             if sure or path.exists():
-                file.flush()
-                os.fsync(file.fileno())
+                os.fsync(fd)
+        finally:
+            os.close(fd)
         part.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):

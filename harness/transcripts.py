@@ -80,7 +80,7 @@ class TranscriptWriter:
         _tidy(self._folder, finished)
         self._number = max(map(_number, segments(self._folder)), default=-1)
         self._sealer = ThreadPoolExecutor(1, thread_name_prefix="transcripts")
-        self._sealing: deque[Future[None]] = deque()
+        self._sealing: deque[tuple[Path, Future[None]]] = deque()
 
     def write(self, played: Played, temperature: float) -> None:
         """Append the transcript of a finished rollout.
@@ -116,8 +116,8 @@ class TranscriptWriter:
         if self._failed is not None:
             raise RunError(str(self._failed)) from self._failed
         try:
-            while self._sealing and self._sealing[0].done():
-                self._sealing.popleft().result()
+            while self._sealing and self._sealing[0][1].done():
+                self._check()
             # Not before: a full segment may hold a rollout whose outcome is still to come, and
             # only what is plain is sorted out should that one fail.
             if self._segment is not None and self._segment.size >= self._segment_bytes:
@@ -165,7 +165,15 @@ class TranscriptWriter:
         if self._segment is not None:
             segment, self._segment = self._segment, None
             segment.close()
-            self._sealing.append(self._sealer.submit(_seal, segment.path, None))
+            sealing = self._sealer.submit(_seal, segment.path, None)
+            self._sealing.append((segment.path, sealing))
+
+    def _check(self) -> None:
+        path, sealing = self._sealing.popleft()
+        try:
+            sealing.result()
+        except OSError as error:
+            raise stopped(path, error) from error
 
     def close(self) -> None:
         """Compress what is left; harmless when repeated.
@@ -181,12 +189,14 @@ class TranscriptWriter:
                 self._segment.close()
         finally:
             self._sealer.shutdown()
-        # What stopped the run is told already, and what comes of it is not.
         while self._sealing:
-            failure = self._sealing.popleft().exception()
-            if failure is not None and self._failed is None:
-                self.leave(failure)
-                raise failure
+            try:
+                self._check()
+            except RunError as error:
+                # What stopped the run is told already; what comes of it is not.
+                if self._failed is None:
+                    self.leave(error)
+                    raise
 
 
 def segments(folder: Path) -> list[Path]:
@@ -210,8 +220,11 @@ def _tidy(folder: Path, finished: Collection[tuple[str, int]]) -> None:
     for plain in sorted(folder.glob("transcripts-*.jsonl")):
         if plain.with_name(plain.name + ".gz").exists():
             plain.unlink()
-        else:
+            continue
+        try:
             _seal(plain, finished)
+        except OSError as error:
+            raise stopped(plain, error) from error
 
 
 def _seal(path: Path, finished: Collection[tuple[str, int]] | None) -> None:
@@ -222,21 +235,18 @@ def _seal(path: Path, finished: Collection[tuple[str, int]] | None) -> None:
         finished: keep these rollouts alone and drop a torn line; None keeps every byte.
 
     Raises:
-        RunError: the disk has no room for it.
+        OSError: the disk has no room for it; the plain one stays.
         RunDamaged: it is a link, or has a line longer than lines are.
     """
     if path.is_symlink():
         raise RunDamaged(f"{path}: expected a segment, found a symbolic link.")
-    whole = path.with_name(path.name + ".gz")
-    try:
-        with open_plain(path) as plain:
-            kept = _blocks(plain) if finished is None else _kept(plain, finished)
-            write_whole(whole, _packed(kept), sure=True)
-        path.unlink()
-    except ValueError as error:
-        raise RunDamaged(f"{path}: {error}.") from None
-    except OSError as error:
-        raise stopped(path, error) from error
+    with open_plain(path) as plain:
+        kept = _blocks(plain) if finished is None else _kept(plain, finished)
+        try:
+            write_whole(path.with_name(path.name + ".gz"), _packed(kept), sure=True)
+        except ValueError as error:
+            raise RunDamaged(f"{path}: {error}.") from None
+    path.unlink()
 
 
 def _blocks(plain: IO[bytes]) -> Iterator[bytes]:
