@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agentenvs.harness.policies.base import POLICIES, Policy, make_policy
     from agentenvs.harness.policies.callable import CallablePolicy
+    from agentenvs.harness.policies.endpoint import EndpointPolicy
     from agentenvs.harness.policies.random import RandomPolicy
     from agentenvs.harness.policies.replay import ReplayPolicy
     from agentenvs.harness.policies.scripted import ScriptedPolicy
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "POLICIES",
     "CallablePolicy",
+    "EndpointPolicy",
     "Policy",
     "PolicyUser",
     "RandomPolicy",
@@ -27,6 +29,7 @@ __all__ = [
 _HOME = {
     "POLICIES": "base",
     "CallablePolicy": "callable",
+    "EndpointPolicy": "endpoint",
     "Policy": "base",
     "PolicyUser": "user",
     "RandomPolicy": "random",

@@ -68,6 +68,11 @@ POLICIES: Mapping[str, tuple[str, str, str]] = {
         "from_spec",
         "hf:FOLDER_OR_NAME: a transformers model (extra `hf`)",
     ),
+    "openai": (
+        "agentenvs.harness.policies.endpoint",
+        "from_spec",
+        "openai:MODEL@URL: a model behind an OpenAI-compatible server (vLLM, SGLang, llama.cpp)",
+    ),
     "lab": (
         "agentenvs.harness.policies.lab",
         "from_spec",

@@ -1,0 +1,193 @@
+"""Sends requests: one client an event loop, so many at a time, connections kept alive."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+from agentenvs.errors import PolicyError
+from agentenvs.harness.policies.endpoint.address import Address, Key
+from agentenvs.harness.policies.endpoint.backoff import read_retry_after
+from agentenvs.harness.policies.endpoint.faults import Fault, garbled, of_status, of_transport
+from agentenvs.harness.policies.endpoint.replies import read_object
+from agentenvs.harness.policies.endpoint.stream import Pieces
+
+__all__ = ["Session", "Transport"]
+
+#: most bytes of a reply, and of one that says what is wrong
+_MOST = 32 << 20
+_MOST_TOLD = 64 << 10
+
+
+@dataclass(slots=True)
+class Session:
+    """What requests of one event loop share.
+
+    Attributes:
+        client: keeps the connections.
+        gate: lets so many through at a time.
+        guard: closes the client when the loop ends.
+    """
+
+    client: httpx2.AsyncClient
+    gate: asyncio.Semaphore
+    guard: AsyncGenerator[None]
+
+
+class Transport:
+    """Sends requests to one server.
+
+    Args:
+        address: of the server.
+        key: what to show it.
+        concurrency: most requests at a time.
+        timeout: seconds for a whole answer.
+        read_timeout: seconds without a byte of it.
+        connect_timeout: seconds for a connection.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        key: Key,
+        concurrency: int,
+        timeout: float,
+        read_timeout: float,
+        connect_timeout: float,
+    ) -> None:
+        self.address = address
+        self.concurrency = concurrency
+        self.waits = {
+            "timeout": timeout,
+            "read_timeout": read_timeout,
+            "connect_timeout": connect_timeout,
+        }
+        self._key = key
+        self._timeouts = httpx2.Timeout(read_timeout, connect=connect_timeout, pool=None)
+        self._sessions: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Session] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    async def session(self) -> Session:
+        """Return the running loop's session, which ends with the loop or with `close`."""
+        loop = asyncio.get_running_loop()
+        session = self._sessions.get(loop)
+        if session is None:
+            client = httpx2.AsyncClient(
+                headers=self._headers(),
+                timeout=self._timeouts,
+                # The gate is the limit; a pool would only make those wait that have passed it.
+                limits=httpx2.Limits(
+                    max_connections=None, max_keepalive_connections=self.concurrency
+                ),
+                trust_env=not self.address.loopback,
+            )
+            guard = _close_with_loop(client)
+            session = Session(client, asyncio.Semaphore(self.concurrency), guard)
+            self._sessions[loop] = session
+            await anext(guard)
+        return session
+
+    def _headers(self) -> dict[str, str]:
+        # Replies are small; to unpack them costs more than to receive them.
+        plain = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
+        return {**plain, **self._key.headers()}
+
+    async def ask(self, session: Session, path: str, body: bytes, max_tokens: int) -> Any:
+        """Send one request, once, and return the object that the server answers with.
+
+        Raises:
+            Fault: it may be sent again.
+            Overflow: the conversation is too long.
+            Refused: the server will not answer it.
+        """
+        url = self.address.url + path
+        began = False
+        try:
+            async with (
+                asyncio.timeout(self.waits["timeout"]),
+                session.client.stream("POST", url, content=body) as response,
+            ):
+                began = True
+                status = response.status_code
+                if status != 200:
+                    told = await _read(response, _MOST_TOLD, whole=False)
+                    wait = read_retry_after(response.headers.get("retry-after"))
+                    shown = told.decode("utf-8", "replace")
+                    raise of_status(status, shown, max_tokens, wait)
+                if response.headers.get("content-type", "").startswith("text/event-stream"):
+                    return await _gather(response, max_tokens)
+                return read_object(await _read(response, _MOST))
+        except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise of_transport(error, began) from error
+
+    def get(self, path: str) -> tuple[int, str, float | None]:
+        """Ask for something without an event loop, once.
+
+        Returns:
+            Status, text, and how many seconds the server asks to be left alone.
+
+        Raises:
+            Fault: there was no answer.
+            PolicyError: the server cannot be asked.
+        """
+        began = False
+        try:
+            with (
+                httpx2.Client(
+                    headers=self._headers(),
+                    timeout=self._timeouts,
+                    trust_env=not self.address.loopback,
+                ) as client,
+                client.stream("GET", self.address.url + path) as response,
+            ):
+                began = True
+                content = bytearray()
+                for chunk in response.iter_bytes():
+                    content += chunk
+                    if len(content) > _MOST:
+                        raise garbled(f"of over {_MOST} bytes")
+                wait = read_retry_after(response.headers.get("retry-after"))
+                return response.status_code, content.decode("utf-8", "replace"), wait
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            amounts = of_transport(error, began)
+            raise (amounts if isinstance(amounts, Fault) else PolicyError(str(error))) from error
+
+    async def close(self) -> None:
+        """Close the connections of the running loop."""
+        session = self._sessions.pop(asyncio.get_running_loop(), None)
+        if session is not None:
+            await session.guard.aclose()
+
+
+async def _close_with_loop(client: httpx2.AsyncClient) -> AsyncGenerator[None]:
+    """Close a client at the latest when the loop closes, as loops do with their generators."""
+    try:
+        yield
+    finally:
+        await client.aclose()
+
+
+async def _read(response: httpx2.Response, most: int, whole: bool = True) -> bytes:
+    content = bytearray()
+    async for chunk in response.aiter_bytes():
+        content += chunk
+        if len(content) > most:
+            if whole:
+                raise garbled(f"of over {most} bytes")
+            break
+    return bytes(content[:most])
+
+
+async def _gather(response: httpx2.Response, max_tokens: int) -> dict[str, Any]:
+    pieces = Pieces(max_tokens)
+    async for event in httpx2.EventSource(response, max_event_size=_MOST_TOLD << 4):
+        pieces.add(event.data)
+        if response.num_bytes_downloaded > _MOST:
+            raise garbled(f"of over {_MOST} bytes")
+    return pieces.reply()
