@@ -207,7 +207,7 @@ def _engine(
     """
     if name == "ray":
         module = importlib.import_module("agentenvs.harness.ray_engine")
-        made: Engine = module.make(cast.playing, keep, void, **(building or {}))
+        made: Engine = module.make(cast, keep, void, building or {})
         return made
     if building:
         raise BadArgument(f"The engine 'local' takes no arguments, got {min(building)!r}.")
