@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agentenvs.harness.ablation import Ablation, ablate, ablate_async
     from agentenvs.harness.episode import Episode, Step, TokenTurn
     from agentenvs.harness.exchange import Completion, Request, Sampling, Where
     from agentenvs.harness.groups import Sampler
@@ -16,14 +17,18 @@ if TYPE_CHECKING:
     from agentenvs.harness.policies.base import Policy, make_policy
     from agentenvs.harness.progress import Progress
     from agentenvs.harness.prompts import Light, Plain, Prompt
+    from agentenvs.harness.replay import verify
+    from agentenvs.harness.replay_findings import Finding, Verification
     from agentenvs.harness.rollout import run, run_async
     from agentenvs.harness.sampler_replay import replay_sampler
     from agentenvs.harness.samplers import make_sampler
     from agentenvs.harness.transcripts import conversation, read_transcripts
 
 __all__ = [
+    "Ablation",
     "Completion",
     "Episode",
+    "Finding",
     "Light",
     "OutcomeWriter",
     "Outcomes",
@@ -36,7 +41,10 @@ __all__ = [
     "Sampling",
     "Step",
     "TokenTurn",
+    "Verification",
     "Where",
+    "ablate",
+    "ablate_async",
     "conversation",
     "make_policy",
     "make_sampler",
@@ -44,9 +52,11 @@ __all__ = [
     "replay_sampler",
     "run",
     "run_async",
+    "verify",
 ]
 
 _MODULES = {
+    "ablation": ("Ablation", "ablate", "ablate_async"),
     "episode": ("Episode", "Step", "TokenTurn"),
     "exchange": ("Completion", "Request", "Sampling", "Where"),
     "groups": ("Sampler",),
@@ -54,6 +64,8 @@ _MODULES = {
     "policies.base": ("Policy", "make_policy"),
     "progress": ("Progress",),
     "prompts": ("Light", "Plain", "Prompt"),
+    "replay": ("verify",),
+    "replay_findings": ("Finding", "Verification"),
     "rollout": ("run", "run_async"),
     "sampler_replay": ("replay_sampler",),
     "samplers": ("make_sampler",),

@@ -239,15 +239,15 @@ def _changed(settings: Mapping[str, Any], made: Arm, known: bool) -> list[str]:
     from agentenvs.harness.folder import differences
 
     now = made.describe()
-    keys = ["data", "env_kwargs", *(["prompt"] if known else [])]
-    then = {key: settings.get(key) for key in keys}
-    own = then["env_kwargs"] if isinstance(then["env_kwargs"], dict) else {}
-    # An argument that there was not yet, or not in this environment, has its default.
-    now["env_kwargs"] = {key: value for key, value in now["env_kwargs"].items() if key in own}
-    then["env_kwargs"] = {key: value for key, value in own.items() if key in now["env_kwargs"]}
-    if settings.get("user") is not None:
-        now["env_kwargs"].pop("user", None)
-        then["env_kwargs"].pop("user", None)
-    plain = {key: list(value) for key, value in now["env_kwargs"].items() if isinstance(value, tuple)}
-    now["env_kwargs"] |= plain
-    return differences(then, {key: now[key] for key in keys})
+    own = _mapping(settings, "env_kwargs")
+    made_with = {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in now["env_kwargs"].items()
+        # An argument that there was not yet has its default.
+        if key in own and (key != "user" or settings.get("user") is None)
+    }
+    then = {"data": settings.get("data"), "env_kwargs": {key: own[key] for key in made_with}}
+    after = {"data": now["data"], "env_kwargs": made_with}
+    if known:
+        then["prompt"], after["prompt"] = settings.get("prompt"), now["prompt"]
+    return differences(then, after)

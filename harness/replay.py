@@ -1,0 +1,234 @@
+"""Play a run again without a model, and certify that what it recorded is what happens."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from agentenvs.errors import BadArgument, RunDamaged, RunError
+from agentenvs.harness.certificate import (
+    CERTIFICATE,
+    added,
+    compare,
+    make_certificate,
+    read_certificate,
+    write_certificate,
+)
+from agentenvs.harness.durable import open_plain
+from agentenvs.harness.folder import versions
+from agentenvs.harness.outcomes_file import read_settings
+from agentenvs.harness.progress import Progress, reporter
+from agentenvs.harness.prompts import Prompt
+from agentenvs.harness.replay_findings import OUTCOMES, Finding, Verification
+from agentenvs.harness.replay_play import Setup
+from agentenvs.harness.replay_rows import Rows
+from agentenvs.harness.replay_settings import against_now, check_settings, other_versions, within
+from agentenvs.harness.replay_workers import check_all
+from agentenvs.harness.transcripts import segments
+from agentenvs.harness.voids import read_voids
+
+__all__ = ["verify"]
+
+
+def verify(
+    run: str | os.PathLike[str],
+    *,
+    jobs: int = 1,
+    quick: bool = False,
+    write: bool = True,
+    env_id: str | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    prompt: Prompt | None = None,
+    progress: bool | Callable[[Progress], Any] = False,
+) -> Verification:
+    """Play every recorded rollout again without a model, and name what does not hold.
+
+        >>> from agentenvs.harness import verify
+        >>> verify("runs/wide").ok
+        True
+
+    Each rollout's recorded actions go into a fresh episode with the rollout's seed. Compared
+    are what was shown, step by step what came back and how the action was read, and the
+    verdict: success, score, reason, number of steps. Besides, every row has to fit its
+    transcript, the run's seed, its temperature and its plan, and `run.json` itself. Where
+    everything holds, `certificate.json` is written into the folder; where one is there, rows
+    that were changed since are findings too.
+
+    Args:
+        run: a run folder with transcripts; nothing in it but the certificate is written.
+        jobs: in how many processes; the result is the same. A program that asks for several
+            needs the usual `if __name__ == "__main__":`.
+        quick: only compare the rows with the certificate's sums, and play nothing.
+        write: whether to write the certificate.
+        env_id: an id with the module that registers it (`my_package:Mine-v0`), for an
+            environment that is not of this package and not registered yet.
+        env_kwargs: arguments of the environment that say where things lie on this machine
+            (`catalog` of WebShop).
+        prompt: the run's prompt, where it was one of its own.
+        progress: True to show it on standard error, or a function called with a `Progress` as
+            each rollout is done.
+
+    Raises:
+        RunDamaged: the folder is no run's, or cannot be read.
+        RunError: there is nothing to replay, another process is writing to the folder, or the
+            environment is not to be had here.
+        BadArgument: an argument out of range, or one that would make another run of it.
+        SourceError: official data cannot be had.
+    """
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
+        raise BadArgument(f"Expected `jobs` to be an int of at least 1, got {jobs!r}.")
+    began = time.perf_counter()
+    folder = Path(run)
+    settings = read_settings(folder)
+    if settings is None:
+        raise RunDamaged(f"{folder}: expected a run folder with run.json, found none.")
+    check_settings(settings)
+    _check_quiet(folder)
+    if not segments(folder):
+        raise RunError(f"{folder} holds no transcripts: there is nothing to replay.")
+    before = read_certificate(folder)
+    rows = Rows(folder, settings)
+    findings = list(within(settings))
+    first, changed = other_versions(settings)
+    notes: list[str] = []
+    played, stale = "", tuple(changed)
+    if quick:
+        if before is None:
+            raise RunError(f"{folder} holds no {CERTIFICATE}: verify it once without `quick`.")
+        for _ in rows:
+            pass
+        findings.extend(_new(before, rows))
+    else:
+        setup = Setup(settings, env_id, env_kwargs, prompt)
+        recorded = setup.arm()
+        played = recorded.arm.env_id
+        findings.extend(against_now(settings, recorded))
+        stale = (*_proving_nothing(recorded.changed, changed),)
+        notes += [line for line in changed if line not in stale]
+        if played != settings["env_id"]:
+            notes.append(f"Played in {played}, which shows and judges the same.")
+        setup = Setup(settings, env_id, env_kwargs, prompt, stale=bool(stale))
+        findings.extend(_replayed(rows, setup, jobs, progress, folder))
+    findings.extend(rows.findings)
+    notes += rows.notes
+    if before is not None:
+        findings.extend(compare(before, settings, rows))
+    total = len(rows.outcomes)
+    wrong = {(f.task, f.rollout) for f in findings if f.task is not None}
+    planned = len(settings["task_ids"]) * settings["n"]
+    voids = read_voids(folder)
+    facts: dict[str, Any] = {
+        "certified": datetime.now(UTC).isoformat(timespec="seconds"),
+        "env_id": settings["env_id"],
+        "played": played,
+        "policy": settings["policy"].get("name"),
+        "rollouts": total,
+        "open": max(0, planned - total),
+        "voids": len(voids),
+        "data": settings.get("data"),
+        "task_hash": settings.get("task_hash"),
+        "prompt": settings.get("prompt"),
+        "parser": settings.get("parser"),
+        "versions": {"run": first, "replay": versions()},
+    }
+    if not findings and not quick:
+        facts = make_certificate(facts, settings, rows)
+        if write:
+            write_certificate(folder, facts)
+    elif quick and before is not None:
+        facts = before
+    order = {task: at for at, task in enumerate(settings["task_ids"])}
+    return Verification(
+        folder,
+        total,
+        max(0, total - len(wrong & rows.outcomes.keys())),
+        tuple(sorted(findings, key=lambda finding: _place(finding, order))),
+        stale,
+        tuple(notes),
+        facts["open"],
+        tuple(voids),
+        played,
+        {key: value for key, value in facts.items() if key not in ("marks", "task_ids")},
+        time.perf_counter() - began,
+        quick,
+    )
+
+
+def _replayed(
+    rows: Rows,
+    setup: Setup,
+    jobs: int,
+    choice: bool | Callable[[Progress], Any],
+    folder: Path,
+) -> Iterable[Finding]:
+    state = Progress(_lines(folder), started=time.perf_counter())
+    shown = reporter(choice)
+    shown.start(state)
+    ticked = time.perf_counter()
+    findings: list[Finding] = []
+    note = "Stopped."
+    try:
+        for _, _, checked in check_all(rows, setup, jobs):
+            findings += checked.findings
+            state.done += 1
+            state.successes += checked.success
+            state.steps += checked.steps
+            shown.ended(state)
+            now = time.perf_counter()
+            if shown.period_s is not None and now - ticked >= shown.period_s:
+                ticked = now
+                shown.tick(state)
+        note = ""
+    finally:
+        shown.stop(state, note)
+    return findings
+
+
+def _proving_nothing(changed: Iterable[str], versions: Iterable[str]) -> Iterable[str]:
+    """Return what differs that a verdict may depend on."""
+    own = "version of agentenvs:"
+    return [*changed, *(line for line in versions if line.startswith(own))]
+
+
+def _new(certificate: Mapping[str, Any], rows: Rows) -> Iterable[Finding]:
+    count = added(certificate, rows)
+    if count:
+        certified = len(rows.outcomes) - count
+        told = f"{count} rows more"
+        yield Finding("missing", None, None, CERTIFICATE, "rollouts", f"{certified} rows", told)
+
+
+def _place(finding: Finding, order: Mapping[str, int]) -> tuple[Any, ...]:
+    """Return where a finding stands: those of the whole run first, then task by task."""
+    task = finding.task
+    at = -1 if task is None else order.get(task, len(order))
+    return at, task or "", finding.rollout or 0, finding.file, finding.field, finding.kind
+
+
+def _lines(folder: Path) -> int:
+    with contextlib.suppress(OSError), open_plain(folder / OUTCOMES) as file:
+        count = 0
+        while block := file.read(2**20):
+            count += block.count(b"\n")
+        return count
+    return 0
+
+
+def _check_quiet(folder: Path) -> None:
+    """Raise where a run is under way in the folder."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        with open_plain(folder / OUTCOMES) as file:
+            fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise RunError(f"{folder}: a run is writing to this folder; verify it after.") from None
+    except OSError:
+        return
