@@ -18,6 +18,7 @@ from agentenvs.harness import (
     commands_report,
     commands_site,
     commands_tax,
+    commands_view,
 )
 
 __all__ = ["build_parser", "main"]
@@ -87,6 +88,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_play(verbs)
     commands_tax.add_to(verbs, _positive, _fraction)
     commands_report.add_to(verbs, _positive, _fraction)
+    commands_view.add_to(verbs)
     commands_site.add_to(verbs)
     commands_lab.add_to(verbs)
     return parser
