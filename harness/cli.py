@@ -13,11 +13,13 @@ from agentenvs import __version__
 from agentenvs.errors import AgentEnvsError, BadArgument, UnknownName
 from agentenvs.harness import (
     commands,
+    commands_ablate,
     commands_data,
     commands_lab,
     commands_report,
     commands_site,
     commands_tax,
+    commands_verify,
     commands_view,
 )
 
@@ -87,9 +89,11 @@ def build_parser() -> argparse.ArgumentParser:
     _add_run(verbs)
     _add_play(verbs)
     commands_tax.add_to(verbs, _positive, _fraction)
+    commands_ablate.add_to(verbs, _positive, _fraction, _key_value)
     commands_report.add_to(verbs, _positive, _fraction)
     commands_view.add_to(verbs)
     commands_site.add_to(verbs)
+    commands_verify.add_to(verbs, _key_value, _positive)
     commands_lab.add_to(verbs)
     return parser
 
@@ -235,7 +239,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        goes_on = args.verb in ("data", "lab") or (args.verb == "run" and args.out)
+        goes_on = args.verb in ("data", "lab") or (args.verb in ("ablate", "run") and args.out)
         again = "; the same command again goes on" if goes_on else ""
         print(f"interrupted{again}", file=sys.stderr)
         return 130

@@ -1,0 +1,380 @@
+"""The 2 x 2: two models, each with the benchmark's own prompt and with the light harness."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from agentenvs.errors import BadArgument, RunError, SettingsDiffer, UnknownName, did_you_mean
+from agentenvs.harness.ablation_arms import ArmReport, arm_report
+from agentenvs.harness.ablation_settings import ARMS, differences, harness_of, model_of
+from agentenvs.harness.arms import arm as arm_of
+from agentenvs.harness.exchange import Sampling
+from agentenvs.harness.folder import versions
+from agentenvs.harness.outcomes import Outcomes, read_settings
+from agentenvs.harness.policies.base import Policy, make_policy
+from agentenvs.harness.progress import Progress
+from agentenvs.harness.rollout import run_async
+from agentenvs.harness.task_facts import AUTO, NONE, task_facts
+from agentenvs.harness.tax.factorial import EFFECTS, Factorial, TwoByTwo, two_by_two
+from agentenvs.harness.tax.shares import Estimate
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["Ablation", "ablate", "ablate_async"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_Policy = str | Policy | Callable[..., Any]
+_Reused = str | os.PathLike[str] | Outcomes
+# Each arm's own, or no part of a comparison of arms that are asked alike.
+_NOT_SHARED = ("group", "harness", "parser", "policy", "policy_kwargs", "prompt", "sampler")
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """Four arms side by side; made by `ablate`.
+
+    Attributes:
+        env_id: the environment, "" where unknown.
+        arms: what came of each arm besides its measures, by name: "base-none", "base-light",
+            "post-none", "post-light".
+        outcomes: the rollouts of each arm.
+        measures: the 2 x 2 of pass@1, pass@K and S(K), with intervals.
+        labels: what the two models are called: "base" and "post", or, where a policy is
+            scripted, the names of the policies.
+        warnings: what may spoil the comparison, in sentences.
+        notes: what is worth knowing and spoils nothing.
+    """
+
+    env_id: str
+    arms: dict[str, ArmReport]
+    outcomes: dict[str, Outcomes]
+    measures: TwoByTwo
+    labels: tuple[str, str]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def scripted(self) -> bool:
+        """Whether a policy is scripted, so that no model was measured."""
+        return any(report.scripted for report in self.arms.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data; NaN stays NaN."""
+        from agentenvs.harness.ablation_words import words
+
+        found = self.measures
+        p = iter(found.p.tolist())
+        adjusted = iter(found.found.adjusted.tolist())
+        none, light, mean = (tax._asdict() for tax in found.tax_S)
+        return {
+            "env_id": self.env_id,
+            "labels": list(self.labels),
+            "scripted": self.scripted,
+            "tasks": found.tasks,
+            "clusters": found.clusters,
+            "K": found.K,
+            "high_variance": found.high_variance,
+            "confidence": found.confidence,
+            "covers": list(found.covers),
+            "measures": {
+                name: _plain(measure, p, adjusted)
+                for name, measure in (
+                    ("pass_at_1", found.pass_1),
+                    ("pass_at_K", found.pass_K),
+                    ("S", found.S),
+                )
+            },
+            "tax_S": {"none": none, "light": light, "mean": mean},
+            "tested": found.found.tested,
+            "false_discovery_rate": found.found.rate,
+            "arms": {name: report.to_dict() for name, report in self.arms.items()},
+            "words": words(self),
+            "warnings": list(self.warnings),
+            "notes": list(self.notes),
+        }
+
+    def render(self, console: Console) -> None:
+        """Print the ablation as tables and sentences; needs rich."""
+        from agentenvs.harness.ablation_table import render
+
+        render(self, console)
+
+
+async def ablate_async(
+    env_id: str | None = None,
+    base: _Policy | None = None,
+    post: _Policy | None = None,
+    *,
+    tasks: str | Sequence[str] | None = None,
+    n: int = 8,
+    out: str | os.PathLike[str] | None = None,
+    arms: Mapping[str, _Reused] | None = None,
+    examples: int = 0,
+    base_kwargs: Mapping[str, Any] | None = None,
+    post_kwargs: Mapping[str, Any] | None = None,
+    K: int | None = None,  # noqa: N803
+    confidence: float = 0.95,
+    clusters: str = AUTO,
+    anyway: bool = False,
+    progress: bool | Callable[[str, Progress], Any] = False,
+    **shared: Any,
+) -> Ablation:
+    """Run or reuse the four arms of two models and two harnesses, and compare them.
+
+    `ablate` blocks; `ablate_async` is the same for callers with an event loop of their own.
+
+        >>> from agentenvs.harness import ablate
+        >>> found = ablate("BFCLv4", "scripted:wide", "scripted:narrow", tasks="mini", n=4)
+        >>> found.measures.pass_1.harness.value
+        0.0
+
+    All arms play the same tasks with the same seeds and the same sampling. With `out`, each is an
+    ordinary run folder there, `base-none` to `post-light`; the same call goes on where an earlier
+    one was stopped, and plays nothing that is there already.
+
+    Args:
+        env_id: the environment; not needed where no arm is to be played.
+        base: the policy before post-training: a spec, a `Policy` (the caller closes it) or a
+            function. None where both of its arms are there: in `arms`, or as folders in `out`.
+        post: the policy after it, or the second of two.
+        tasks: a named set or a list of task ids, as for `run`.
+        n: rollouts a task.
+        out: a folder for the four run folders; None keeps outcomes in memory only.
+        arms: arm -> run folder, file of JSON lines or `Outcomes` to be used in its place.
+        examples: worked examples in the light prompt, 0 to 4.
+        base_kwargs: arguments for building the base policy.
+        post_kwargs: arguments for building the post-trained policy.
+        K: the budget of pass@K and S(K); default half of the rollouts of the task that has
+            fewest, where n rollouts say most, or 2 where there are fewer than 4.
+        confidence: what each interval aims at.
+        clusters: which tasks hang together: "auto" as the environment knows them, "none", or a
+            file, as for `agentenvs tax`.
+        anyway: compare arms that were not asked alike, with a warning for each difference,
+            instead of refusing.
+        progress: True to show it on standard error, or a function called with the arm's name and
+            a `Progress` as each rollout ends.
+        shared: anything else that `run` takes, the same for all arms that are played: `seed`,
+            `temperature`, `max_tokens`, `env_kwargs`, `concurrency`, `user`, `retries`, ...
+
+    Raises:
+        SettingsDiffer: two arms differ in what should be alike (says in what), or a folder in
+            `out` holds a run with other settings.
+        BadArgument: an arm that is neither there nor can be played, arms over different tasks,
+            or `K` beyond the smallest n.
+        UnknownName: no such arm; or as `run`.
+        AgentEnvsError: as `run`. Arms that are finished stay.
+    """
+    given = _given(arms, out, {"base": base, "post": post})
+    for name in _NOT_SHARED:
+        if name in shared:
+            raise BadArgument(f"`{name}` is no setting that all four arms can share.")
+    to_play = [name for name in ARMS if name not in given]
+    shared["tasks"] = tasks
+    planned: dict[str, dict[str, Any]] = {}
+    if to_play:
+        if env_id is None:
+            raise BadArgument(f"Expected an environment to play {', '.join(to_play)} in.")
+        if given:
+            planned = {name: _plan(env_id, name, examples, n, shared) for name in to_play}
+    _refuse({name: known.settings for name, known in given.items()}, planned, anyway)
+    for model, policy, kwargs in (("base", base, base_kwargs), ("post", post, post_kwargs)):
+        mine = [name for name in to_play if model_of(name) == model]
+        if not mine or policy is None or env_id is None:
+            continue
+        async with _built(policy, kwargs, shared, len(mine)) as (actor, building):
+            for name in mine:
+                given[name] = await run_async(
+                    env_id,
+                    actor,
+                    n=n,
+                    harness=harness_of(name),
+                    examples=examples if harness_of(name) == "light" else 0,
+                    out=None if out is None else Path(out) / name,
+                    policy_kwargs=building,
+                    progress=_shown(name, progress),
+                    **shared,
+                )
+                if out is None:
+                    given[name].settings["history"] = [{"versions": versions()}]
+    return _compared({name: given[name] for name in ARMS}, K, confidence, clusters, anyway)
+
+
+def _blocking(function: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        with contextlib.suppress(RuntimeError):
+            asyncio.get_running_loop()
+            raise RunError("An event loop is running here: use `await ablate_async(...)`.")
+        return asyncio.run(function(*args, **kwargs))
+
+    call.__name__ = call.__qualname__ = "ablate"
+    return call
+
+
+ablate = _blocking(ablate_async)
+
+
+def _given(
+    arms: Mapping[str, _Reused] | None,
+    out: str | os.PathLike[str] | None,
+    policies: Mapping[str, _Policy | None],
+) -> dict[str, Outcomes]:
+    """Return the arms that are there: those that were named, and those of a model not given."""
+    named = dict(arms or {})
+    for name in named:
+        if name not in ARMS:
+            raise UnknownName(f"There is no arm {name!r}.{did_you_mean(name, ARMS)}")
+    found = {}
+    for name in ARMS:
+        source = named.get(name)
+        if source is None:
+            if policies[model_of(name)] is not None:
+                continue
+            model = model_of(name)
+            source = None if out is None else Path(out) / name
+            if source is None or read_settings(source) is None:
+                raise BadArgument(
+                    f"The arm {name} is not there{'' if out is None else f' in {out}'}: give the "
+                    f"policy `{model}` to play it, or its run as an arm ({name}=RUN)."
+                )
+        found[name] = source if isinstance(source, Outcomes) else Outcomes.load(source)
+        if not len(found[name]):
+            raise BadArgument(f"The arm {name} has no outcomes ({source}).")
+    return found
+
+
+def _plan(
+    env_id: str, name: str, examples: int, n: int, shared: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the settings that an arm will record, as far as no policy is needed to know them."""
+    chosen = arm_of(
+        env_id,
+        tasks=shared["tasks"],
+        harness=harness_of(name),
+        examples=examples if harness_of(name) == "light" else 0,
+        env_kwargs=shared.get("env_kwargs"),
+    )
+    known = chosen.describe()
+    if shared.get("user") is not None:
+        known["env_kwargs"].pop("user", None)
+    drawn = {key: shared[key] for key in ("temperature", "top_p", "max_tokens") if key in shared}
+    return {
+        **known,
+        "n": n,
+        "seed": shared.get("seed", 0),
+        "sampling": Sampling(**drawn).as_dict(),
+        "max_requests": shared.get("max_requests"),
+    }
+
+
+@contextlib.asynccontextmanager
+async def _built(
+    policy: _Policy, kwargs: Mapping[str, Any] | None, shared: Mapping[str, Any], arms: int
+) -> AsyncIterator[tuple[_Policy, Mapping[str, Any] | None]]:
+    """Give a policy, with arguments for building it; a model is loaded once for both arms."""
+    scripted = isinstance(policy, str) and policy.startswith("scripted:")
+    elsewhere = shared.get("engine", "local") != "local"
+    if not isinstance(policy, str) or scripted or elsewhere or arms < 2:
+        # A run gives scripts their solutions, and sends a spec to where it is played.
+        yield policy, kwargs
+        return
+    actor = make_policy(policy, **(kwargs or {}))
+    try:
+        yield actor, None
+    finally:
+        await actor.close()
+
+
+def _shown(
+    name: str, progress: bool | Callable[[str, Progress], Any]
+) -> bool | Callable[[Progress], Any]:
+    if not callable(progress):
+        if progress:
+            sys.stderr.write(f"{name} ({ARMS.index(name) + 1} of {len(ARMS)})\n")
+        return progress
+    return functools.partial(progress, name)
+
+
+def _refuse(
+    settings: Mapping[str, Mapping[str, Any]],
+    planned: Mapping[str, Mapping[str, Any]],
+    anyway: bool,
+) -> None:
+    faults = [found.text for found in differences(settings, planned) if found.fault]
+    if faults and not anyway:
+        raise SettingsDiffer(
+            "The arms were not asked alike:\n  "
+            + "\n  ".join(faults)
+            + "\nPlay the odd ones again with the others' settings. To compare them all the same, "
+            "with a warning for each: anyway=True (--anyway)."
+        )
+
+
+def _compared(
+    arms: dict[str, Outcomes],
+    budget: int | None,
+    confidence: float,
+    clusters: str,
+    anyway: bool,
+) -> Ablation:
+    settings = {name: arm.settings for name, arm in arms.items()}
+    _refuse(settings, {}, anyway)
+    found = differences(settings)
+    reports = {name: arm_report(name, arm) for name, arm in arms.items()}
+    lacking = [text for report in reports.values() for text in _lacking(report)]
+    facts = task_facts(arms["base-none"], arms["post-none"], clusters, NONE)
+    first, second, third, fourth = (arms[name].counts() for name in ARMS)
+    smallest = min(report.n[0] for report in reports.values())
+    k = budget if budget is not None else max(smallest // 2, min(smallest, 2))
+    try:
+        measures = two_by_two(first, second, third, fourth, k, confidence, facts.clusters)
+    except BadArgument as error:
+        raise BadArgument(" ".join([str(error), *lacking])) from None
+    known = [arm.get("env_id") for arm in settings.values()]
+    return Ablation(
+        env_id=next((str(name) for name in known if name), ""),
+        arms=reports,
+        outcomes=arms,
+        measures=measures,
+        labels=_labels(reports),
+        warnings=(*(f"not alike: {one.text}" for one in found if one.fault), *lacking),
+        notes=(*(one.text for one in found if not one.fault), *facts.notes),
+    )
+
+
+def _lacking(report: ArmReport) -> Iterator[str]:
+    if report.open:
+        void = f", {report.void} of them void (no verdict)" if report.void else ""
+        yield (
+            f"{report.name} lacks {report.open} of {report.rollouts + report.open} rollouts{void}; "
+            "the same command plays them."
+        )
+
+
+def _labels(reports: Mapping[str, ArmReport]) -> tuple[str, str]:
+    if not any(report.scripted for report in reports.values()):
+        return "base", "post"
+    first, second = (reports[name].policy or model_of(name) for name in ("base-none", "post-none"))
+    return (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
+
+
+def _plain(measure: Factorial, p: Iterator[float], adjusted: Iterator[float]) -> dict[str, Any]:
+    """Return a measure as plain data, the p-values with the effects that are tested."""
+    plain: dict[str, Any] = {}
+    for name, estimate in measure._asdict().items():
+        one: Estimate = estimate
+        plain[name] = one._asdict()
+    for name in EFFECTS:
+        plain[name] |= {"p": next(p), "p_adjusted": next(adjusted)}
+    return plain
