@@ -52,7 +52,8 @@ class Breaker:
             RunError: it was one too many.
         """
         self._row += 1
-        if self._row >= self._most:
+        # Past it the run is being stopped already.
+        if self._row == self._most:
             raise RunError(
                 f"{self._row} rollouts in a row came to no verdict; the last, task "
                 f"{last.task!r}, rollout {last.rollout}, by {last.reason}: {last.error}. "

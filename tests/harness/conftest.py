@@ -33,3 +33,9 @@ def ledger() -> ModuleType:
 def sampling() -> ModuleType:
     """Return the module of small samplers, and of a policy that minds temperature."""
     return _beside("sampling")
+
+
+@pytest.fixture(scope="session")
+def faulty() -> ModuleType:
+    """Return the module of a policy behind a line that fails."""
+    return _beside("faulty")
