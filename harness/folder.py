@@ -14,6 +14,7 @@ from typing import Any
 
 import agentenvs
 from agentenvs.errors import BadArgument, RunDamaged, RunError, SettingsDiffer
+from agentenvs.harness.code_sum import code_sum
 from agentenvs.harness.outcomes import Outcomes, OutcomeWriter, read_settings, write_settings
 from agentenvs.harness.records import Played, Void
 from agentenvs.harness.row_sums import setting_sums
@@ -123,6 +124,7 @@ class RunFolder:
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
             "n": new["n"],
             "versions": versions(),
+            "code": code_sum(str(new.get("env_id"))),
             "settings": setting_sums(new, FREE),
         }
         old = read_settings(self.path)

@@ -191,7 +191,7 @@ def _replayed(
 
 def _proving_nothing(changed: Iterable[str], versions: Iterable[str]) -> Iterable[str]:
     """Return what differs that a verdict may depend on."""
-    own = "version of agentenvs:"
+    own = ("version of agentenvs:", "code:")
     return [*changed, *(line for line in versions if line.startswith(own))]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from agentenvs import registry
 from agentenvs.errors import AgentEnvsError, RunDamaged
+from agentenvs.harness.code_sum import code_sum
 from agentenvs.harness.folder import FREE, versions
 from agentenvs.harness.recorded_arm import RecordedArm
 from agentenvs.harness.replay_findings import RUN, Finding
@@ -88,16 +89,19 @@ def against_now(settings: Mapping[str, Any], recorded: RecordedArm) -> Iterator[
 
 
 def other_versions(settings: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
-    """Return the versions that the run began with, and lines `version of NAME: then -> now`."""
+    """Return the versions that the run began with, and lines `NAME: then -> now`."""
     history = settings.get("history")
     starts = [one for one in history if isinstance(one, Mapping)] if history else []
     now = versions()
+    code = code_sum(str(settings.get("env_id")))
     first: dict[str, str] = {}
     lines: dict[str, None] = {}
     for start in starts:
         told = start.get("versions")
         then = {k: str(v) for k, v in told.items()} if isinstance(told, Mapping) else {}
         first = first or then
+        if start.get("code", code) != code:
+            lines[f"code: {start['code']} -> {code}"] = None
         for key, version in then.items():
             # What no environment reads changes no episode.
             if key != "mpmath" and now.get(key, version) != version:
