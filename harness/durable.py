@@ -13,7 +13,16 @@ from typing import IO, BinaryIO
 from agentenvs.errors import RunDamaged, RunError
 from agentenvs.harness.outcomes_rows import decode
 
-__all__ = ["LONGEST", "OUTCOMES", "LineWriter", "bounded", "open_plain", "stopped", "write_whole"]
+__all__ = [
+    "LONGEST",
+    "OUTCOMES",
+    "LineWriter",
+    "at_rest",
+    "bounded",
+    "open_plain",
+    "stopped",
+    "write_whole",
+]
 
 #: the name of a run's table of outcomes, whose lines tell how much of a run is kept
 OUTCOMES = "outcomes.jsonl"
@@ -248,12 +257,36 @@ def _read_at(fd: int, start: int, end: int) -> bytes:
     return os.read(fd, end - start)
 
 
-def _lock(fd: int, folder: Path) -> None:
+@contextlib.contextmanager
+def at_rest(folder: Path) -> Iterator[None]:
+    """Keep writers out of a run folder while it is read.
+
+    Raises:
+        RunError: one is writing to it.
+    """
+    try:
+        fd = os.open(folder / OUTCOMES, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
+    except OSError:
+        # Nothing has come out yet, or what reads it says what is wrong.
+        yield
+        return
+    try:
+        _lock(fd, folder, shared=True)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _lock(fd: int, folder: Path, shared: bool = False) -> None:
     try:
         import fcntl
     except ImportError:
         return
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         raise RunError(f"{folder}: another run is writing to this folder.") from None
+    except OSError:
+        # Some file systems have no locks; what is only read needs none.
+        if not shared:
+            raise

@@ -14,33 +14,37 @@ is a shared one, and a step as the list `[text, [message, ...], parse, finish_re
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
-import re
-import zlib
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentenvs.core import Message
 from agentenvs.errors import RunDamaged, RunError
-from agentenvs.harness.durable import LineWriter, bounded, open_plain, stopped, write_whole
+from agentenvs.harness.durable import LONGEST, LineWriter, stopped
 from agentenvs.harness.episode import Step
 from agentenvs.harness.outcomes import Outcomes
 from agentenvs.harness.row_sums import text_key, with_sum
+from agentenvs.harness.segments import lines_of, number_of, seal, segments, tidy
 
 if TYPE_CHECKING:
     from agentenvs.harness.records import Played
 
-__all__ = ["TranscriptWriter", "conversation", "lines_of", "read_transcripts", "segments"]
+__all__ = [
+    "Line",
+    "TranscriptWriter",
+    "conversation",
+    "lines_of",
+    "read_transcripts",
+    "segments",
+    "transcript_lines",
+]
 
-_NAME = re.compile(r"transcripts-(\d{4,})\.jsonl(\.gz)?")
 _STEP = Step._fields
 _SEGMENT_BYTES = 4 * 2**20
-_LEVEL = 1
 # Prompts differ from task to task in some environments.
 _MOST_KEYS = 1000
 
@@ -77,8 +81,8 @@ class TranscriptWriter:
         self._shared: set[str] = set()
         self._keys: dict[str, str] = {}
         self._failed: RunError | None = None
-        _tidy(self._folder, finished)
-        self._number = max(map(_number, segments(self._folder)), default=-1)
+        tidy(self._folder, finished)
+        self._number = max(map(number_of, segments(self._folder)), default=-1)
         self._sealer = ThreadPoolExecutor(1, thread_name_prefix="transcripts")
         self._sealing: deque[tuple[Path, Future[None]]] = deque()
 
@@ -165,7 +169,7 @@ class TranscriptWriter:
         if self._segment is not None:
             segment, self._segment = self._segment, None
             segment.close()
-            sealing = self._sealer.submit(_seal, segment.path, None)
+            sealing = self._sealer.submit(seal, segment.path, None)
             self._sealing.append((segment.path, sealing))
 
     def _check(self) -> None:
@@ -199,83 +203,57 @@ class TranscriptWriter:
                     raise
 
 
-def segments(folder: Path) -> list[Path]:
-    """Return the segments in order; a compressed one goes before its plain leftover."""
-    found: dict[int, Path] = {}
-    for path in sorted(folder.glob("transcripts-*.jsonl*"), key=lambda path: path.name):
-        match = _NAME.fullmatch(path.name)
-        if match is not None and (match[2] or _number(path) not in found):
-            found[_number(path)] = path
-    return [path for _, path in sorted(found.items())]
+class Line(NamedTuple):
+    """A transcript as it stands in a segment.
+
+    Attributes:
+        segment: the segment.
+        text: the line, without its end.
+        row: what it says.
+        shared: the texts that it may name, by their names.
+    """
+
+    segment: Path
+    text: bytes
+    row: dict[str, Any]
+    shared: Mapping[str, str]
 
 
-def _number(segment: Path) -> int:
-    return int(segment.name.split("-")[1].split(".")[0])
-
-
-def _tidy(folder: Path, finished: Collection[tuple[str, int]]) -> None:
-    """Bring in order what a killed run left behind."""
-    for part in folder.glob("transcripts-*.part"):
-        part.unlink()
-    for plain in sorted(folder.glob("transcripts-*.jsonl")):
-        if plain.with_name(plain.name + ".gz").exists():
-            plain.unlink()
-            continue
-        try:
-            _seal(plain, finished)
-        except OSError as error:
-            raise stopped(plain, error) from error
-
-
-def _seal(path: Path, finished: Collection[tuple[str, int]] | None) -> None:
-    """Compress a segment, whole or not at all, and remove the plain one.
+def transcript_lines(
+    folder: str | os.PathLike[str], finished: Collection[tuple[str, int]]
+) -> Iterator[Line]:
+    """Yield the lines of the transcripts of a run folder, each rollout once.
 
     Args:
-        path: the plain segment.
-        finished: keep these rollouts alone and drop a torn line; None keeps every byte.
+        folder: the run folder.
+        finished: the rollouts that are wanted, those with an outcome.
 
     Raises:
-        OSError: the disk has no room for it; the plain one stays.
-        RunDamaged: it is a link, or has a line longer than lines are.
+        RunDamaged: a segment that cannot be read, with its name.
     """
-    if path.is_symlink():
-        raise RunDamaged(f"{path}: expected a segment, found a symbolic link.")
-    with open_plain(path) as plain:
-        kept = _blocks(plain) if finished is None else _kept(plain, finished)
-        try:
-            write_whole(path.with_name(path.name + ".gz"), _packed(kept), sure=True)
-        except ValueError as error:
-            raise RunDamaged(f"{path}: {error}.") from None
-    path.unlink()
-
-
-def _blocks(plain: IO[bytes]) -> Iterator[bytes]:
-    while block := plain.read(2**20):
-        yield block
-
-
-def _kept(plain: IO[bytes], finished: Collection[tuple[str, int]]) -> Iterator[bytes]:
-    for line in bounded(plain):
-        if _belongs(line, finished):
-            yield line if line.endswith(b"\n") else line + b"\n"
-
-
-def _packed(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield what makes up a gzip file of these bytes, the same for the same bytes."""
-    packer = zlib.compressobj(_LEVEL, wbits=31)
-    for block in blocks:
-        yield packer.compress(block)
-    yield packer.flush()
-
-
-def _belongs(line: bytes, finished: Collection[tuple[str, int]]) -> bool:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    if not isinstance(row, dict):
-        return False
-    return "text" in row or (row.get("task_id"), row.get("rollout")) in finished
+    seen: set[tuple[str, int]] = set()
+    for path in segments(Path(folder)):
+        shared: dict[str, str] = {}
+        held = 0
+        for line, row in _rows(path):
+            if "text" in row:
+                content = row.get("content")
+                if not isinstance(content, str):
+                    raise RunDamaged(f"{path}: expected a text, got {content!r:.40}.")
+                shared[str(row["text"])] = content
+                held += len(content)
+                if held > LONGEST:
+                    raise RunDamaged(f"{path}: expected at most {LONGEST} characters to share.")
+                continue
+            task, rollout = row.get("task_id"), row.get("rollout")
+            if not isinstance(task, str) or type(rollout) is not int:
+                raise RunDamaged(
+                    f"{path}: expected a task and a rollout, got {task!r:.40} and {rollout!r:.40}."
+                )
+            key = (task, rollout)
+            if key in finished and key not in seen:
+                seen.add(key)
+                yield Line(path, line, row, shared)
 
 
 def read_transcripts(folder: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
@@ -291,44 +269,26 @@ def read_transcripts(folder: str | os.PathLike[str]) -> Iterator[dict[str, Any]]
     Raises:
         RunDamaged: no run folder, or a segment that cannot be read, with its name.
     """
-    where = Path(folder)
-    finished = Outcomes.load(where).keys()
-    seen: set[tuple[str, int]] = set()
-    for path in segments(where):
-        shared: dict[str, str] = {}
-        for row in _rows(path):
-            if "text" in row:
-                shared[str(row["text"])] = row.get("content", "")
-                continue
-            task, rollout = row.get("task_id"), row.get("rollout")
-            if not isinstance(task, str) or type(rollout) is not int:
-                raise RunDamaged(
-                    f"{path}: expected a task and a rollout, got {task!r:.40} and {rollout!r:.40}."
-                )
-            key = (task, rollout)
-            if key not in finished or key in seen:
-                continue
-            seen.add(key)
-            try:
-                if type(row["success"]) is not bool:
-                    raise TypeError
-                row["opening"] = [
-                    {"role": m["role"], "content": shared[m["text"]]} if "text" in m else m
-                    for m in _messages(row["opening"])
-                ]
-                row["steps"] = [dict(zip(_STEP, step, strict=True)) for step in row["steps"]]
-                for step in row["steps"]:
-                    _messages(step["news"])
-            except KeyError as missing:
-                raise RunDamaged(
-                    f"{path}: {key} misses {missing}, or a text of that name."
-                ) from None
-            except (TypeError, ValueError):
-                raise RunDamaged(
-                    f"{path}: {key} is no transcript: an opening of messages, a verdict, and steps "
-                    f"that are lists of {_STEP}."
-                ) from None
-            yield row
+    for path, _, row, shared in transcript_lines(folder, Outcomes.load(folder).keys()):
+        key = (row["task_id"], row["rollout"])
+        try:
+            if type(row["success"]) is not bool:
+                raise TypeError
+            row["opening"] = [
+                {"role": m["role"], "content": shared[m["text"]]} if "text" in m else m
+                for m in _messages(row["opening"])
+            ]
+            row["steps"] = [dict(zip(_STEP, step, strict=True)) for step in row["steps"]]
+            for step in row["steps"]:
+                _messages(step["news"])
+        except KeyError as missing:
+            raise RunDamaged(f"{path}: {key} misses {missing}, or a text of that name.") from None
+        except (TypeError, ValueError):
+            raise RunDamaged(
+                f"{path}: {key} is no transcript: an opening of messages, a verdict, and steps "
+                f"that are lists of {_STEP}."
+            ) from None
+        yield row
 
 
 def _messages(found: Any) -> list[Mapping[str, Any]]:
@@ -342,7 +302,7 @@ def _messages(found: Any) -> list[Mapping[str, Any]]:
     return found
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
+def _rows(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
     for number, line in lines_of(path):
         try:
             row = json.loads(line)
@@ -352,30 +312,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
             continue
         if not isinstance(row, dict):
             raise RunDamaged(f"{path}:{number}: expected a JSON object.")
-        yield row
-
-
-def lines_of(segment: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a segment as they are, each with its number from 1.
-
-    Raises:
-        RunDamaged: it cannot be read.
-    """
-    number = 0
-    try:
-        with open_plain(segment) as plain, _unpacked(segment, plain) as file:
-            for number, line in enumerate(bounded(file), 1):
-                yield number, line
-    except ValueError as error:
-        raise RunDamaged(f"{segment}:{number + 1}: {error}.") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise RunDamaged(f"{segment}: {error}.") from None
-
-
-def _unpacked(segment: Path, plain: IO[bytes]) -> IO[bytes]:
-    if segment.suffix != ".gz":
-        return plain
-    return cast("IO[bytes]", gzip.GzipFile(fileobj=plain, mode="rb"))
+        yield line.rstrip(b"\r\n"), row
 
 
 def conversation(row: Mapping[str, Any]) -> list[Message]:
