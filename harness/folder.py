@@ -32,6 +32,7 @@ FREE = frozenset(
         "history",
         "concurrency",
         "engine",
+        "merged_from",
         "retries",
         "task_options",
         "transcripts",
@@ -112,9 +113,9 @@ class RunFolder:
         try:
             self.settings = self._agree(plain)
             self.done = Outcomes.load(self.path)
-            self._voids = VoidWriter(self.path)
             if transcripts:
                 self._transcripts = TranscriptWriter(self.path, self.done.keys())
+            self._voids = VoidWriter(self.path)
         except BaseException:
             self._outcomes.close()
             raise

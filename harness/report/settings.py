@@ -11,7 +11,7 @@ from agentenvs.harness.tax.sides import compared_settings
 __all__ = ["Setting", "side_by_side"]
 
 # Told elsewhere on the page, or too long to read.
-_LEFT_OUT = frozenset({"format", "history", "task_ids"})
+_LEFT_OUT = frozenset({"format", "history", "merged_from", "task_ids"})
 
 
 class Setting(NamedTuple):

@@ -31,15 +31,19 @@ __all__ = [
 _FREE = frozenset(
     {
         "concurrency",
+        "engine",
         "format",
         "history",
+        "merged_from",
         "n",
         "out",
         "policy",
+        "retries",
         "seed",
         "task_ids",
         "task_options",
         "transcripts",
+        "transport",
     }
 )
 # What a policy tells of itself differs with its weights by design; these should not.
