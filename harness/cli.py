@@ -177,6 +177,14 @@ def _add_run(verbs: Any) -> None:
         help="local: in this process; ray: over a Ray cluster, extra `ray` (default: %(default)s)",
     )
     sub.add_argument(
+        "--engine-arg",
+        metavar="KEY=VALUE",
+        type=_key_value,
+        action="append",
+        default=[],
+        help="an argument of the engine, such as workers=8",
+    )
+    sub.add_argument(
         "--policy-arg",
         metavar="KEY=VALUE",
         type=_key_value,

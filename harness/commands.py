@@ -98,6 +98,7 @@ def run_policy(args: argparse.Namespace) -> int:
         concurrency=args.concurrency,
         retries=args.retries,
         engine=args.engine,
+        engine_kwargs=dict(args.engine_arg),
         env_kwargs=dict(args.env),
         policy_kwargs=dict(args.policy_arg),
         user=args.user,
@@ -133,15 +134,14 @@ def _show_voids(outcomes: Outcomes, console: Console, out: str | None) -> None:
         again = (
             "the same command tries them again" if out else "with --out they could be tried again"
         )
-        left = f"{missing} rollouts are still open; {again}"
+        are = "rollout is" if missing == 1 else "rollouts are"
+        left = f"{missing} {are} still open; {again}"
     if voids:
         reasons = Counter(row["reason"] for row in voids).most_common()
         told = ", ".join(f"{count} {reason}" for reason, count in reasons)
-        console.print(
-            f"voids: {len(voids)} tries ({told}); {left or 'every one was played again'}",
-            soft_wrap=True,
-            markup=False,
-        )
+        tries = "try" if len(voids) == 1 else "tries"
+        came = left or "every one was played again"
+        console.print(f"voids: {len(voids)} {tries} ({told}); {came}", soft_wrap=True, markup=False)
     elif left:
         console.print(left, soft_wrap=True)
 

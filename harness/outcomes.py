@@ -309,8 +309,9 @@ class Outcomes:
                     moved = {**row, "rollout": row["rollout"] + start}
                     voids.setdefault(dump(moved), moved)
                 missing |= dict.fromkeys((task, rollout + start) for task, rollout in part.open)
-                if renumber and len(part):
-                    start += int(part._rollout.max()) + 1
+                if renumber:
+                    taken = (*part._rollout.tolist(), *(rollout for _, rollout in part.open))
+                    start += max(taken, default=-1) + 1
             columns.finish()
         except RowError as bad:
             raise RunError(f"The outcomes to merge disagree: {bad}.") from None

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import copy
 import inspect
 
 import pytest
 
 from agentenvs import errors
-from agentenvs.errors import UnknownName, did_you_mean
+from agentenvs.errors import BrowserError, InfrastructureFault, UnknownName, did_you_mean
 
 
 def test_every_error_is_public_and_has_the_one_base() -> None:
@@ -34,3 +35,19 @@ def test_hints() -> None:
     assert did_you_mean("zzz", []) == ""
     assert did_you_mean("zzz", map(str, range(20))).endswith("'7', ... (20 in all).")
     assert did_you_mean("zzz", map(str, range(20)), total=6910).endswith("... (6910 in all).")
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (InfrastructureFault("The server is busy.", "http_503"), "http_503"),
+        (InfrastructureFault("It broke."), "fault"),
+        (BrowserError("The browser is gone."), "browser"),
+        (BrowserError("The browser is slow.", "timeout"), "timeout"),
+    ],
+)
+def test_a_fault_keeps_its_reason_where_it_is_copied_as_from_process_to_process(
+    error: InfrastructureFault, reason: str
+) -> None:
+    sent = copy.copy(error)
+    assert (type(sent), str(sent), sent.reason) == (type(error), str(error), reason)

@@ -225,3 +225,54 @@ def test_run_takes_a_sampler_that_the_folder_replays(
     assert (replay_sampler(tmp_path, sampler).visits(outcomes.task_ids) == 2).all()
     assert main([*command, "--sampler", "ptgs:tau=1.5"]) == 1
     assert "sampler.tau: 1.4 -> 1.5" in capsys.readouterr().err
+
+
+LINE = """
+from pathlib import Path
+
+from agentenvs.errors import InfrastructureFault
+
+
+def act(request):
+    mended = Path(__file__).with_name("mended").exists()
+    if request.where.rollout == 1 and request.where.step == 0 and not mended:
+        raise InfrastructureFault("busy", "http_503")
+    return "I cannot."
+"""
+
+
+def test_a_run_with_open_rollouts_says_so_and_the_same_command_ends_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "line.py").write_text(LINE)
+    tasks = "mini_home_0,mini_home_1"
+    out = str(tmp_path / "run")
+    command = ["run", "BFCLv4", "--tasks", tasks, "--policy", f"callable:{tmp_path}/line.py:act"]
+    command += ["--policy-arg", "request=true", "-n", "3", "--retries", "1", "--quiet"]
+    assert main([*command, "--out", out]) == 1
+    told = " ".join(capsys.readouterr().out.split())
+    assert "rollouts: 4 failure, 2 void" in told
+    assert "voids: 4 tries (4 http_503); 2 rollouts are still open; the same command tries" in told
+    assert main(["tax", out, out]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    for name in ("base", "post"):
+        assert f"2 of the 6 rollouts of {name} are still open (2 of them void), so that n" in told
+    (tmp_path / "mended").touch()
+    assert main([*command, "--out", out]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "rollouts: 6 failure" in told
+    assert "voids: 4 tries (4 http_503); every one was played again" in told
+    assert main(["tax", out, out]) == 0
+    assert "still open" not in capsys.readouterr().out
+
+
+def test_a_run_without_any_verdict_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "line.py").write_text("def act(prompt):\n    raise TimeoutError('late')\n")
+    command = ["run", "BFCLv4", "--tasks", "mini_home_0", "--quiet", "-n", "1", "--retries", "0"]
+    assert main([*command, "--policy", f"callable:{tmp_path}/line.py:act"]) == 1
+    told = " ".join(capsys.readouterr().out.split())
+    assert "rollouts: 1 void" in told
+    assert "voids: 1 try (1 timeout); 1 rollout is still open; with --out" in told
+    assert "pass@1" not in told

@@ -216,3 +216,19 @@ def test_one_reply_without_tokens_leaves_none(ledger: ModuleType) -> None:
     assert episode.new_tokens is None
     with pytest.raises(AgentEnvsError, match="token ids"):
         episode.token_turns()
+
+
+def test_a_server_that_counts_tokens_without_telling_them_is_believed(ledger: ModuleType) -> None:
+    episode = begin(ledger)
+    assert episode.new_tokens is None
+    episode.respond(Completion("No.", new_tokens=4))
+    episode.respond(Completion("No.", token_ids=(7, 8, 9), new_tokens=30))
+    assert episode.done
+    assert episode.new_tokens == 7
+
+
+def test_a_count_that_begins_late_is_none(ledger: ModuleType) -> None:
+    episode = begin(ledger)
+    episode.respond(Completion("No."))
+    episode.respond(Completion("No.", new_tokens=4))
+    assert episode.new_tokens is None

@@ -105,6 +105,25 @@ def test_concurrency_may_differ(ledger: ModuleType, tmp_path: Path) -> None:
     assert len(run(ledger.ID, RandomPolicy(), out=tmp_path, concurrency=9)) == 12
 
 
+def test_how_replies_are_fetched_may_differ(ledger: ModuleType, tmp_path: Path) -> None:
+    class Far(RandomPolicy):
+        def __init__(self, url: str) -> None:
+            super().__init__()
+            self.url = url
+
+        def transport(self) -> dict[str, Any]:
+            return {"url": self.url}
+
+    run(ledger.ID, Far("http://one"), out=tmp_path)
+    assert settings(tmp_path)["transport"] == {"url": "http://one"}
+    assert (settings(tmp_path)["retries"], settings(tmp_path)["engine"]) == (2, "local")
+    run(ledger.ID, Far("http://two"), out=tmp_path, retries=0)
+    assert settings(tmp_path)["transport"] == {"url": "http://two"}
+    assert settings(tmp_path)["retries"] == 0
+    run(ledger.ID, RandomPolicy(), out=tmp_path)
+    assert settings(tmp_path)["transport"] == {}
+
+
 def test_more_rollouts_extend_a_run(ledger: ModuleType, tmp_path: Path) -> None:
     first = run(ledger.ID, RandomPolicy(), n=2, out=tmp_path)
     longer = run(ledger.ID, RandomPolicy(), n=3, out=tmp_path)

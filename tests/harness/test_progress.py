@@ -89,3 +89,10 @@ def test_no_time_to_go_is_told_from_a_few_rollouts() -> None:
     short = Progress(total=10, done=9)
     short.started -= 9.0
     assert short.line().endswith("ETA ?")
+
+
+def test_void_tries_are_shown_where_there_are_some() -> None:
+    state = Progress(total=10, done=3)
+    assert "void" not in state.line()
+    state.void = 12
+    assert "  12 void  " in state.line()
