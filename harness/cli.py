@@ -17,6 +17,7 @@ from agentenvs.harness import (
     commands_data,
     commands_lab,
     commands_report,
+    commands_runs,
     commands_site,
     commands_tax,
     commands_verify,
@@ -92,6 +93,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands_ablate.add_to(verbs, _positive, _fraction, _key_value)
     commands_report.add_to(verbs, _positive, _fraction)
     commands_view.add_to(verbs)
+    commands_runs.add_to(verbs)
     commands_site.add_to(verbs)
     commands_verify.add_to(verbs, _key_value, _positive)
     commands_lab.add_to(verbs)

@@ -20,6 +20,7 @@ __all__ = [
     "at_rest",
     "bounded",
     "open_plain",
+    "replacing",
     "stopped",
     "write_whole",
 ]
@@ -181,6 +182,24 @@ def write_whole(path: Path, chunks: Iterable[bytes], sure: bool = False) -> None
         chunks: what it will hold.
         sure: wait for the disk though nothing is replaced, since something else goes away.
     """
+    with replacing(path, sure) as fd:
+        block = bytearray()
+        for chunk in chunks:
+            block += chunk
+            if len(block) >= _BLOCK:
+                _write_all(fd, bytes(block))
+                block.clear()
+        _write_all(fd, bytes(block))
+
+
+@contextlib.contextmanager
+def replacing(path: Path, sure: bool = False) -> Iterator[int]:
+    """Give a descriptor of a file that takes the place of another once the block is left.
+
+    Args:
+        path: the other file, which need not be there. Should the block fail, nothing changes.
+        sure: as for `write_whole`.
+    """
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY
     with contextlib.suppress(FileNotFoundError):
@@ -188,13 +207,7 @@ def write_whole(path: Path, chunks: Iterable[bytes], sure: bool = False) -> None
     try:
         fd = os.open(part, flags, 0o666)
         try:
-            block = bytearray()
-            for chunk in chunks:
-                block += chunk
-                if len(block) >= _BLOCK:
-                    _write_all(fd, bytes(block))
-                    block.clear()
-            _write_all(fd, bytes(block))
+            yield fd
             if sure or path.exists():
                 os.fsync(fd)
         finally:

@@ -173,6 +173,11 @@ class Outcomes:
         named = (self.policy or "").split(":", 1)[0] == "scripted"
         return named or told is True or self.settings.get("scripted") is True
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of what rows hold besides `task_id`, `rollout` and `success`."""
+        return tuple(self._fields)
+
     def column(self, name: str) -> list[Any]:
         """Return one field of every row, None where a row lacks it, in the order of the rows.
 
