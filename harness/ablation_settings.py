@@ -35,8 +35,21 @@ _SAMPLED = frozenset(
     }
 )
 _INTERFACE = frozenset(
-    {"context", "device", "dtype", "form", "policy", "quantization", "torch", "transformers"}
+    {
+        "context",
+        "device",
+        "dtype",
+        "form",
+        "native_tools",
+        "policy",
+        "quantization",
+        "server",
+        "torch",
+        "transformers",
+    }
 )
+# What an endpoint pins changes nothing in a distribution; what it leaves to the server may.
+_NEUTRAL, _LEFT = "pinned", "left_to_server"
 # Sampling defaults of a checkpoint that were not used.
 _UNUSED = "ignored_defaults"
 
@@ -89,9 +102,9 @@ def differences(
                 Difference(f"{arm}: nothing is known of how the outcomes were made", fault=True)
             )
             continue
-        told[arm] = dict(_flat(recorded))
+        told[arm] = dict(_flat(_as_read(recorded)))
         found.extend(Difference(text, fault=True) for text in _claims(arm, told[arm]))
-    partial = {arm: dict(_flat(known)) for arm, known in (planned or {}).items()}
+    partial = {arm: dict(_flat(_as_read(known))) for arm, known in (planned or {}).items()}
     own = _own(next((known for known in (*told.values(), *partial.values())), {}))
     for key in dict.fromkeys(key for known in (*told.values(), *partial.values()) for key in known):
         values = {
@@ -117,7 +130,8 @@ def _rules(key: str, own: frozenset[str]) -> Iterator[tuple[_Groups, bool]]:
     first, last = key.split(".", 1)[0], key.rsplit(".", 1)[-1]
     if first == "policy":
         yield _BY_MODEL, True
-        if last in _SAMPLED:
+        sampled = last in _SAMPLED and _NEUTRAL not in key.split(".")
+        if sampled or last == _LEFT:
             yield _ALL, True
         elif last in _INTERFACE:
             yield _ALL, False
@@ -146,6 +160,12 @@ def _own(known: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(f"env_kwargs.{name}" for name in names)
 
 
+def _as_read(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings as a run folder gives them back, which has no tuples."""
+    read: dict[str, Any] = json.loads(json.dumps(dict(settings), default=repr))
+    return read
+
+
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the settings to be compared, nested ones under dotted names."""
     for key, value in settings.items():
@@ -157,7 +177,8 @@ def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
         elif isinstance(value, Mapping) and value:
             yield from _flat(value, f"{prefix}{key}.")
         else:
-            yield f"{prefix}{key}", value
+            # A policy of another kind may lack what is empty here.
+            yield f"{prefix}{key}", None if value in ([], {}) else value
 
 
 def _versions(history: Any) -> Iterator[tuple[str, Any]]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from agentenvs.harness.ablation_arms import APART
+from agentenvs.harness.ablation_settings import harness_of, model_of
 from agentenvs.harness.ablation_words import named_measures, words
 from agentenvs.harness.tax.factorial import EFFECTS
 from agentenvs.harness.tax.render import SCRIPTED_MARK
@@ -16,7 +19,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from agentenvs.harness.ablation import Ablation
-    from agentenvs.harness.ablation_arms import ArmReport
 
 __all__ = ["render"]
 
@@ -26,27 +28,26 @@ _MOST_REASONS = 12
 
 def render(ablation: Ablation, console: Console) -> None:
     """Print an ablation: heading, warnings, tables, what came out, how to read it."""
+
+    def say(lines: Iterable[str], style: str = "") -> None:
+        for line in lines:
+            console.print(line, style=style, markup=False, highlight=False)
+
     if ablation.scripted:
-        console.print(SCRIPTED_MARK, style="bold red", markup=False, highlight=False)
-    for line in _heading(ablation):
-        console.print(line, markup=False, highlight=False)
-    for warning in ablation.warnings:
-        console.print(f"warning: {warning}", style="yellow", markup=False, highlight=False)
-    console.print()
+        say([SCRIPTED_MARK], "bold red")
+    say(_heading(ablation))
+    say((f"warning: {warning}" for warning in ablation.warnings), "yellow")
+    gap = f"{ablation.labels[1]} - {ablation.labels[0]}"
+    say(["", f"FOUR ARMS. Margins: light - none, {gap}; in the corner the interaction."])
     console.print(_cells(ablation))
-    console.print()
+    say(["", "EFFECTS: model and harness each averaged over the other."])
     console.print(_effects(ablation))
-    console.print()
-    for line in words(ablation):
-        console.print(line, markup=False, highlight=False)
-    console.print()
+    say(["", *words(ablation), "", "HOW REPLIES WERE READ"])
     console.print(_replies(ablation))
-    console.print()
+    say(["", "WHY ROLLOUTS FAILED (share of the arm's failures)"])
     console.print(_failures(ablation))
-    console.print()
-    notes = [f"note: {note}" for note in ablation.notes]
-    for line in (*notes, *_legend(ablation)):
-        console.print(line, style="dim", markup=False, highlight=False)
+    say([""])
+    say((*(f"note: {note}" for note in ablation.notes), *_legend(ablation)), "dim")
 
 
 def _heading(ablation: Ablation) -> list[str]:
@@ -58,145 +59,118 @@ def _heading(ablation: Ablation) -> list[str]:
     low, high = min(span[0] for span in spans), max(span[1] for span in spans)
     n = f"n = {low}" if low == high else f"n = {low} to {high}"
     lines = [f"{ablation.env_id or 'environment unknown'}: {tasks}, {n} in each arm"]
-    if not ablation.scripted:
-        for label, name in zip(ablation.labels, ("base-none", "post-none"), strict=True):
-            lines.append(f"{label}: {ablation.arms[name].policy or 'policy unknown'}")
+    for label, name in zip(ablation.labels, ("base-none", "post-none"), strict=True):
+        lines.append(f"{label}: {ablation.arms[name].policy or 'policy unknown'}")
     return lines
 
 
-def _table() -> Table:
+def _table(first: str, headers: Iterable[str]) -> Table:
     from rich.box import SIMPLE
     from rich.table import Table
+    from rich.text import Text
 
-    return Table(box=SIMPLE, show_edge=False, pad_edge=False, padding=0, collapse_padding=True)
+    table = Table(box=SIMPLE, show_edge=False, pad_edge=False, padding=0, collapse_padding=True)
+    table.add_column(first, overflow="fold")
+    for header in headers:
+        table.add_column(Text(header), justify="right", overflow="fold")
+    return table
+
+
+def _add(table: Table, *cells: str, style: str = "") -> None:
+    from rich.text import Text
+
+    table.add_row(*map(Text, cells), style=style)
 
 
 def _cells(ablation: Ablation) -> Table:
     """Return the four cells of each measure, with the differences as margins."""
-    from rich.text import Text
-
-    table = _table()
-    table.add_column("measure", no_wrap=True)
-    for header in ("none", "light", "light - none"):
-        table.add_column(header, justify="right", overflow="fold")
+    table = _table("", ("none", "light", "light - none"))
     base, post = ablation.labels
-    gap = "second - first" if ablation.scripted else "post - base"
-    mark = " *" if ablation.measures.high_variance else ""
     for name, measure in named_measures(ablation):
-        table.add_row(Text(name + ("" if name == "pass@1" else mark), style="bold"))
-        rows = (
+        _add(table, name + _mark(name, ablation), style="bold")
+        for label, none, light, effect in (
             (base, measure.base_none, measure.base_light, measure.harness_base),
             (post, measure.post_none, measure.post_light, measure.harness_post),
-        )
-        for label, none, light, effect in rows:
-            cells = _number(none), _number(light), _number(effect, sign=True)
-            table.add_row(*map(Text, (f"  {label}", *cells)))
+        ):
+            _add(table, f" {label}", _number(none), _number(light), _signed(effect))
         margins = measure.model_none, measure.model_light, measure.interaction
-        shown = [_number(one, sign=True) for one in margins]
-        table.add_row(*map(Text, (f"  {gap}", *shown)))
+        _add(table, f" {post} - {base}", *map(_signed, margins))
         if measure is ablation.measures.S:
-            taxes = [_number(tax, sign=True) for tax in ablation.measures.tax_S[:2]]
-            table.add_row(*map(Text, ("  Tax_S", *taxes, "")))
+            _add(table, " Tax_S", *map(_signed, ablation.measures.tax_S[:2]), "")
         table.add_section()
     return table
 
 
 def _effects(ablation: Ablation) -> Table:
-    """Return the nine effects with their p-values."""
-    from rich.text import Text
-
+    """Return the effects that are tested, with their p-values."""
     found = ablation.measures
-    gap = "second - first" if ablation.scripted else "post - base"
-    titles = {
-        "model": f"model: {gap}, mean of both harnesses",
-        "harness": "harness: light - none, mean of both models",
-        "interaction": f"interaction: harness effect, {gap}",
-    }
-    table = _table()
-    table.add_column("effect", no_wrap=True)
-    for header in ("estimate", "p", "adjusted"):
-        table.add_column(header, justify="right")
-    at = {
-        (measure, name): 3 * column + row
-        for column, (measure, _) in enumerate(named_measures(ablation))
-        for row, name in enumerate(EFFECTS)
-    }
-    # At K = 1 pass@K is pass@1, tested once.
-    for name in EFFECTS:
-        table.add_row(Text(titles[name], style="bold"))
-        for label, measure in named_measures(ablation):
-            place = at[label, name]
-            tests = (float(found.p[place]), float(found.found.adjusted[place]))
-            estimate = _number(getattr(measure, name), sign=True)
-            table.add_row(*map(Text, (f"  {label}", estimate, *map(_p, tests))))
+    percent = f"{100 * found.confidence:g} %"
+    table = _table("effect", ("on", "estimate", percent, "p", "adjusted"))
+    for row, effect in enumerate(EFFECTS):
+        for column, (name, measure) in enumerate(named_measures(ablation)):
+            at = len(EFFECTS) * column + row
+            value, _, interval = _signed(getattr(measure, effect)).partition(" ")
+            tests = _p(float(found.p[at])), _p(float(found.found.adjusted[at]))
+            label = name + _mark(name, ablation)
+            _add(table, "" if column else effect, label, value, interval, *tests)
         table.add_section()
     return table
 
 
 def _replies(ablation: Ablation) -> Table:
     """Return how the replies of each arm were read."""
-    table = _table()
-    table.add_column("replies", no_wrap=True)
-    for header in ("rollouts", "solved", "replies", "calls", "rescued", "words", "malformed"):
-        table.add_column(header, justify="right")
+    heads = ("solved", "replies", "words", "malformed", "calls", "rescued")
+    table = _table("arm", heads)
     for name, report in ablation.arms.items():
-        rescued = f"{report.rescued} ({_percent(report.rescue_rate)})" if report.calls else "-"
-        table.add_row(
-            _arm_label(name, ablation),
-            str(report.rollouts),
-            str(report.solved),
+        read = (report.words, report.malformed, report.calls)
+        _add(
+            table,
+            " ".join(_arm(name, ablation)),
+            f"{report.solved}/{report.rollouts}",
             str(report.replies),
-            f"{report.calls} ({_percent(report.share(report.calls))})",
-            rescued,
-            f"{report.words} ({_percent(report.share(report.words))})",
-            f"{report.malformed} ({_percent(report.share(report.malformed))})",
+            *(_of(count, report.replies) for count in read),
+            _of(report.rescued, report.calls),
         )
     return table
 
 
 def _failures(ablation: Ablation) -> Table:
     """Return why rollouts failed, arm by arm, and what was cut short or came to no verdict."""
-    from rich.text import Text
-
-    table = _table()
-    table.add_column("failed because", overflow="fold")
+    table = _table("reason", ("\n".join(_arm(name, ablation)) for name in ablation.arms))
     reports = list(ablation.arms.values())
-    for name in ablation.arms:
-        table.add_column(Text(_arm_label(name, ablation)), justify="right", overflow="fold")
     total: Counter[str] = Counter()
     for report in reports:
         total.update(report.failures)
     named = [reason for reason, _ in sorted(total.items(), key=lambda item: (-item[1], item[0]))]
     shown = named if len(named) <= _MOST_REASONS else named[: _MOST_REASONS - 1]
     for reason in shown:
-        table.add_row(*map(Text, (reason, *(_of(r, r.failures.get(reason, 0)) for r in reports))))
+        _add(table, reason, *(_of(r.failures.get(reason, 0), r.failed) for r in reports))
     if rest := named[len(shown) :]:
         sums = [sum(r.failures.get(reason, 0) for reason in rest) for r in reports]
-        cells = [_of(report, count) for report, count in zip(reports, sums, strict=True)]
-        table.add_row(*map(Text, (f"{len(rest)} other reasons", *cells)))
+        counts = (_of(count, r.failed) for count, r in zip(sums, reports, strict=True))
+        _add(table, f"{len(rest)} other reasons", *counts)
     table.add_section()
-    for reason, label in (
-        ("context_overflow", "cut: context overflow"),
-        ("max_requests", "cut: max_requests"),
-    ):
-        table.add_row(*map(Text, (label, *(_of(r, r.cut.get(reason, 0)) for r in reports))))
+    for reason in APART:
+        _add(table, reason, *(_of(r.cut[reason], r.failed) for r in reports))
+    _add(table, "all failures", *(str(r.failed) for r in reports))
     table.add_section()
-    table.add_row(*map(Text, ("void: no verdict", *(str(r.void) for r in reports))))
+    _add(table, "void: no verdict, not counted", *(str(r.void) for r in reports))
     return table
 
 
-def _arm_label(name: str, ablation: Ablation) -> str:
-    """Return "base none", or with the script's name where no model acted."""
-    model, harness = name.split("-")
-    return f"{ablation.labels[model == 'post']} {harness}"
+def _arm(name: str, ablation: Ablation) -> tuple[str, str]:
+    """Return what an arm's model and harness are called."""
+    return ablation.labels[model_of(name) == "post"], harness_of(name)
 
 
-def _of(report: ArmReport, count: int) -> str:
-    return f"{count} ({_percent(count / report.failed)})" if count else "0"
+def _mark(name: str, ablation: Ablation) -> str:
+    return " *" if ablation.measures.high_variance and name != "pass@1" else ""
 
 
-def _percent(share: float) -> str:
-    return "-" if math.isnan(share) else f"{100 * share:.0f} %"
+def _of(count: int, total: int) -> str:
+    if not total:
+        return "-"
+    return f"{count} {100 * count / total:.0f} %" if count else "0"
 
 
 def _p(value: float) -> str:
@@ -205,12 +179,16 @@ def _p(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _number(estimate: Estimate, *, sign: bool = False) -> str:
+def _signed(estimate: Estimate) -> str:
+    return _number(estimate, "+")
+
+
+def _number(estimate: Estimate, sign: str = "") -> str:
     if math.isnan(estimate.value):
         return "undefined"
     # + 0.0 turns a rounded -0 into 0.
     value, low, high = (round(x, 3) + 0.0 for x in (estimate.value, *estimate[2:]))
-    shown = f"{value:{'+' if sign else ''}.3f}"
+    shown = f"{value:{sign}.3f}"
     return f"{shown} ?" if math.isnan(low) else f"{shown} {low:.3f}..{high:.3f}"
 
 
@@ -218,22 +196,28 @@ def _legend(ablation: Ablation) -> list[str]:
     found = ablation.measures
     percent = f"{100 * found.confidence:g} %"
     lines = [
-        "none: the benchmark's own prompt and decoding; light: one light prompt, relaxed parser.",
-        "corner of each block (last row, last column): the interaction.",
+        "none: the benchmark's own prompt and decoding. light: one light prompt, relaxed parser.",
+        "interaction: the harness effect of the second model less that of the first.",
     ]
     if found.K > 1:
-        lines += [
+        lines.append(
             f"S({found.K}): how much of the first try's failures trying again mends. "
-            "Tax_S > 0: the second model lost some of that.",
-        ]
+            "Tax_S > 0: the second model has lost some of that."
+        )
     if found.high_variance:
         lines.append("* high variance: K is more than half of the rollouts; n = 2K is enough.")
+    tested = found.found.tested
+    judged = (
+        f"adjusted: p for all {tested} that are tested (Benjamini and Hochberg); below "
+        f"{1 - found.confidence:.2g} is a find. -: no standard error, not tested."
+        if tested
+        else "-: no standard error, so that no effect is tested."
+    )
     return [
         *lines,
-        f"low..high: {percent} intervals over tasks and rollouts, all four arms paired by task, "
-        "each for itself; they do not cover other training runs. ?: no spread between tasks, "
-        "so no interval.",
-        f"p: of each effect for itself; adjusted: for all {found.found.tested} that are tested, by "
-        f"Benjamini and Hochberg: a find below {1 - found.confidence:.2g}. -: no standard error.",
-        "rescued: calls that the strict parser would not have read, of all replies with calls.",
+        f"low..high: {percent} intervals, each by itself, over tasks and rollouts, the four arms "
+        "paired by task; they do not cover other training runs.",
+        "?: no spread between tasks (nothing solved in an arm, say), so no interval of S.",
+        judged,
+        "rescued: of the replies with calls, those that the strict parser would not have read.",
     ]

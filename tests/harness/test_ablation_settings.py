@@ -114,6 +114,14 @@ def test_other_versions_of_python_are_told() -> None:
     assert (found.fault, found.text[:16]) == (False, "versions.python:")
 
 
+def test_a_tuple_is_what_a_folder_gives_back_as_a_list() -> None:
+    arms = recorded()
+    arms["base-none"]["env_kwargs"]["exclude"] = ("a", "b")
+    for name in ARMS[1:]:
+        arms[name]["env_kwargs"]["exclude"] = ["a", "b"]
+    assert differences(arms) == []
+
+
 def test_outcomes_of_unknown_making_are_a_fault() -> None:
     found = differences({**recorded(), "base-light": {}})
     assert [one.text for one in found] == [
