@@ -50,8 +50,8 @@ class Ablation:
             "post-none", "post-light".
         outcomes: the rollouts of each arm.
         measures: the 2 x 2 of pass@1, pass@K and S(K), with intervals.
-        labels: what the two models are called: "base" and "post", or, where a policy is
-            scripted, the names of the policies.
+        labels: what the two models are called: "base" and "post", or "first" and "second" where
+            a policy is scripted.
         warnings: what may spoil the comparison, in sentences.
         notes: what is worth knowing and spoils nothing.
     """
@@ -365,8 +365,7 @@ def _lacking(report: ArmReport) -> Iterator[str]:
 def _labels(reports: Mapping[str, ArmReport]) -> tuple[str, str]:
     if not any(report.scripted for report in reports.values()):
         return "base", "post"
-    first, second = (reports[name].policy or model_of(name) for name in ("base-none", "post-none"))
-    return (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
+    return "first", "second"
 
 
 def _plain(measure: Factorial, p: Iterator[float], adjusted: Iterator[float]) -> dict[str, Any]:

@@ -45,8 +45,8 @@ def _interaction(name: str, measure: Factorial, ablation: Ablation) -> str:
     on_post = f"{post} ({_change(measure.harness_post)})"
     if not effect.sure:
         return (
-            f"{name}: the data do not decide whether the harness helps {on_post} more or less than "
-            f"{on_base}: by {_change(effect)} ({percent}: {_span(effect)})."
+            f"{name}: which model the harness helps more is not decided: {on_base}, {on_post}; "
+            f"interaction {_change(effect)} ({percent}: {_span(effect)})."
         )
     more, less, size = on_post, on_base, effect
     if effect.value < 0:
