@@ -18,6 +18,8 @@ _PINS = {"n": 1, "presence_penalty": 0.0, "frequency_penalty": 0.0}
 _ASKED = ("temperature", "top_p", "seed", "stop")
 #: what a policy cannot deal with the answers of, or has a setting of its own
 _FIXED = ("model", "messages", "prompt", "tools", "stream", "stream_options", "logprobs")
+#: pinned fields that `extra` may set all the same
+_FREE = ("cache_prompt",)
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -101,14 +103,18 @@ class Body:
             asked: dict[str, Any] = {"logprobs": True if form == "chat" else 0}
             pins |= {**asked, "return_token_ids": True}
         #: the fields that are the same in every request
-        self.pins: Mapping[str, Any] = {**pins, **kind.pins}
+        self.pins: Mapping[str, Any] = {
+            name: value
+            for name, value in {**pins, **kind.pins}.items()
+            if name not in _FREE or name not in self.extra
+        }
         self.sent = tuple(sorted({*self.pins, *_ASKED, max_tokens_field, *self.extra}))
         own = {*self.pins, *_ASKED, *_FIXED, *MAX_TOKENS_FIELDS}
-        if clash := sorted(own & set(self.extra)):
+        if clash := sorted(own & self.extra.keys()):
             raise BadArgument(
                 f"`extra` may not set {clash[0]!r}: the policy sends or pins that field itself."
             )
-        self._fixed: dict[str, Any] = {"model": model, **pins, "stream": stream, **self.extra}
+        self._fixed: dict[str, Any] = {"model": model, **pins, "stream": stream}
         if stream:
             self._fixed["stream_options"] = {"include_usage": True}
 
@@ -121,6 +127,7 @@ class Body:
         body: dict[str, Any] = {
             **self._fixed,
             **self.kind.fields(request.temperature),
+            **self.extra,
             "temperature": request.temperature,
             "top_p": request.top_p,
             self.max_tokens_field: request.max_tokens,

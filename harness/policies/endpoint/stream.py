@@ -63,14 +63,11 @@ class Pieces:
         if not isinstance(choice, dict):
             raise garbled(f"a choice of type {type(choice).__name__}")
         self._seen = True
-        if isinstance(choice.get("text"), str):
-            self._text.append(choice["text"])
-        delta = choice.get("delta")
-        if isinstance(delta, dict):
-            if isinstance(delta.get("content"), str):
-                self._content.append(delta["content"])
-            for call in delta.get("tool_calls") or ():
-                self._call(call)
+        self._text.append(_piece(choice.get("text"), str, ""))
+        delta = _piece(choice.get("delta"), dict, {})
+        self._content.append(_piece(delta.get("content"), str, ""))
+        for call in _piece(delta.get("tool_calls"), list, []):
+            self._call(call)
         for name in ("token_ids", "prompt_token_ids"):
             if isinstance(choice.get(name), list):
                 self._lists.setdefault(name, []).extend(choice[name])
@@ -118,3 +115,12 @@ class Pieces:
         choice = {"text": "".join(self._text), "message": message, **self._lists}
         choice |= {"finish_reason": self._finish, "logprobs": self._logprobs}
         return {**self._whole, "choices": [choice]}
+
+
+def _piece(value: Any, kind: type, nothing: Any) -> Any:
+    """Return a piece, or `nothing` where there is none."""
+    if value is None:
+        return nothing
+    if not isinstance(value, kind):
+        raise garbled(f"a piece of type {type(value).__name__}")
+    return value

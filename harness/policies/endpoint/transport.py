@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import weakref
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
@@ -79,13 +80,11 @@ class Transport:
         session = self._sessions.get(loop)
         if session is None:
             client = httpx2.AsyncClient(
-                headers=self._headers(),
-                timeout=self._timeouts,
+                **self._settings(),
                 # The gate is the limit; a pool would only make those wait that have passed it.
                 limits=httpx2.Limits(
                     max_connections=None, max_keepalive_connections=self.concurrency
                 ),
-                trust_env=not self.address.loopback,
             )
             guard = _close_with_loop(client)
             session = Session(client, asyncio.Semaphore(self.concurrency), guard)
@@ -93,10 +92,19 @@ class Transport:
             await anext(guard)
         return session
 
-    def _headers(self) -> dict[str, str]:
+    def _settings(self) -> dict[str, Any]:
+        """Return what clients of either kind are made with."""
         # Replies are small; to unpack them costs more than to receive them.
         plain = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
-        return {**plain, **self._key.headers()}
+        settings: dict[str, Any] = {
+            "headers": {**plain, **self._key.headers()},
+            "timeout": self._timeouts,
+            "trust_env": not self.address.loopback,
+        }
+        if self.address.loopback and self.address.url.startswith("http:"):
+            # To read the machine's certificates takes longer than most of the requests.
+            settings["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        return settings
 
     async def ask(self, session: Session, path: str, body: bytes, max_tokens: int) -> Any:
         """Send one request, once, and return the object that the server answers with.
@@ -139,11 +147,7 @@ class Transport:
         began = False
         try:
             with (
-                httpx2.Client(
-                    headers=self._headers(),
-                    timeout=self._timeouts,
-                    trust_env=not self.address.loopback,
-                ) as client,
+                httpx2.Client(**self._settings()) as client,
                 client.stream("GET", self.address.url + path) as response,
             ):
                 began = True
