@@ -9,7 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agentenvs.harness.ablation import Ablation, ablate, ablate_async
+    from agentenvs.harness.ablation import ablate, ablate_async
+    from agentenvs.harness.ablation_result import Ablation
     from agentenvs.harness.episode import Episode, Step, TokenTurn
     from agentenvs.harness.exchange import Completion, Request, Sampling, Where
     from agentenvs.harness.groups import Sampler
@@ -56,7 +57,8 @@ __all__ = [
 ]
 
 _MODULES = {
-    "ablation": ("Ablation", "ablate", "ablate_async"),
+    "ablation": ("ablate", "ablate_async"),
+    "ablation_result": ("Ablation",),
     "episode": ("Episode", "Step", "TokenTurn"),
     "exchange": ("Completion", "Request", "Sampling", "Where"),
     "groups": ("Sampler",),

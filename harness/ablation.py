@@ -7,14 +7,13 @@ import contextlib
 import functools
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-from agentenvs.errors import BadArgument, RunError, SettingsDiffer, UnknownName, did_you_mean
-from agentenvs.harness.ablation_arms import ArmReport, arm_report
-from agentenvs.harness.ablation_settings import ARMS, differences, harness_of, model_of
+from agentenvs.errors import BadArgument, RunError, UnknownName, did_you_mean
+from agentenvs.harness.ablation_result import Ablation, compared
+from agentenvs.harness.ablation_settings import ARMS, harness_of, model_of, refuse
 from agentenvs.harness.arms import arm as arm_of
 from agentenvs.harness.exchange import Sampling
 from agentenvs.harness.folder import versions
@@ -22,14 +21,9 @@ from agentenvs.harness.outcomes import Outcomes, read_settings
 from agentenvs.harness.policies.base import Policy, make_policy
 from agentenvs.harness.progress import Progress
 from agentenvs.harness.rollout import run_async
-from agentenvs.harness.task_facts import AUTO, NONE, task_facts
-from agentenvs.harness.tax.factorial import EFFECTS, Factorial, TwoByTwo, two_by_two
-from agentenvs.harness.tax.shares import Estimate
+from agentenvs.harness.task_facts import AUTO
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-__all__ = ["Ablation", "ablate", "ablate_async"]
+__all__ = ["ablate", "ablate_async"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,77 +32,6 @@ _Policy = str | Policy | Callable[..., Any]
 _Reused = str | os.PathLike[str] | Outcomes
 # Each arm's own, or no part of a comparison of arms that are asked alike.
 _NOT_SHARED = ("group", "harness", "parser", "policy", "policy_kwargs", "prompt", "sampler")
-
-
-@dataclass(frozen=True, slots=True)
-class Ablation:
-    """Four arms side by side; made by `ablate`.
-
-    Attributes:
-        env_id: the environment, "" where unknown.
-        arms: what came of each arm besides its measures, by name: "base-none", "base-light",
-            "post-none", "post-light".
-        outcomes: the rollouts of each arm.
-        measures: the 2 x 2 of pass@1, pass@K and S(K), with intervals.
-        labels: what the two models are called: "base" and "post", or "first" and "second" where
-            a policy is scripted.
-        warnings: what may spoil the comparison, in sentences.
-        notes: what is worth knowing and spoils nothing.
-    """
-
-    env_id: str
-    arms: dict[str, ArmReport]
-    outcomes: dict[str, Outcomes]
-    measures: TwoByTwo
-    labels: tuple[str, str]
-    warnings: tuple[str, ...]
-    notes: tuple[str, ...]
-
-    @property
-    def scripted(self) -> bool:
-        """Whether a policy is scripted, so that no model was measured."""
-        return any(report.scripted for report in self.arms.values())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data; NaN stays NaN."""
-        from agentenvs.harness.ablation_words import words
-
-        found = self.measures
-        p = iter(found.p.tolist())
-        adjusted = iter(found.found.adjusted.tolist())
-        none, light, mean = (tax._asdict() for tax in found.tax_S)
-        return {
-            "env_id": self.env_id,
-            "labels": list(self.labels),
-            "scripted": self.scripted,
-            "tasks": found.tasks,
-            "clusters": found.clusters,
-            "K": found.K,
-            "high_variance": found.high_variance,
-            "confidence": found.confidence,
-            "covers": list(found.covers),
-            "measures": {
-                name: _plain(measure, p, adjusted)
-                for name, measure in (
-                    ("pass_at_1", found.pass_1),
-                    ("pass_at_K", found.pass_K),
-                    ("S", found.S),
-                )
-            },
-            "tax_S": {"none": none, "light": light, "mean": mean},
-            "tested": found.found.tested,
-            "false_discovery_rate": found.found.rate,
-            "arms": {name: report.to_dict() for name, report in self.arms.items()},
-            "words": words(self),
-            "warnings": list(self.warnings),
-            "notes": list(self.notes),
-        }
-
-    def render(self, console: Console) -> None:
-        """Print the ablation as tables and sentences; needs rich."""
-        from agentenvs.harness.ablation_table import render
-
-        render(self, console)
 
 
 async def ablate_async(
@@ -187,7 +110,8 @@ async def ablate_async(
             raise BadArgument(f"Expected an environment to play {', '.join(to_play)} in.")
         if given:
             planned = {name: _plan(env_id, name, examples, n, shared) for name in to_play}
-    _refuse({name: known.settings for name, known in given.items()}, planned, anyway)
+            _same_tasks(given, planned[to_play[0]]["task_ids"])
+    refuse({name: known.settings for name, known in given.items()}, planned, anyway)
     for model, policy, kwargs in (("base", base, base_kwargs), ("post", post, post_kwargs)):
         mine = [name for name in to_play if model_of(name) == model]
         if not mine or policy is None or env_id is None:
@@ -207,7 +131,7 @@ async def ablate_async(
                 )
                 if out is None:
                     given[name].settings["history"] = [{"versions": versions()}]
-    return _compared({name: given[name] for name in ARMS}, K, confidence, clusters, anyway)
+    return compared({name: given[name] for name in ARMS}, K, confidence, clusters, anyway)
 
 
 def _blocking(function: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
@@ -278,6 +202,18 @@ def _plan(
     }
 
 
+def _same_tasks(given: Mapping[str, Outcomes], wanted: Sequence[str]) -> None:
+    """Refuse arms that are there for other tasks, before hours go into the others."""
+    for name, arm in given.items():
+        have = set(arm.settings.get("task_ids") or arm.task_ids)
+        lacks, more = set(wanted) - have, have - set(wanted)
+        if lacks or more:
+            raise BadArgument(
+                f"The arm {name} is over other tasks than `tasks` says: {len(lacks)} of "
+                f"{len(wanted)} are not in it, {len(more)} are in it alone."
+            )
+
+
 @contextlib.asynccontextmanager
 async def _built(
     policy: _Policy, kwargs: Mapping[str, Any] | None, shared: Mapping[str, Any], arms: int
@@ -304,76 +240,3 @@ def _shown(
             sys.stderr.write(f"{name} ({ARMS.index(name) + 1} of {len(ARMS)})\n")
         return progress
     return functools.partial(progress, name)
-
-
-def _refuse(
-    settings: Mapping[str, Mapping[str, Any]],
-    planned: Mapping[str, Mapping[str, Any]],
-    anyway: bool,
-) -> None:
-    faults = [found.text for found in differences(settings, planned) if found.fault]
-    if faults and not anyway:
-        raise SettingsDiffer(
-            "The arms were not asked alike:\n  "
-            + "\n  ".join(faults)
-            + "\nPlay the odd ones again with the others' settings. To compare them all the same, "
-            "with a warning for each: anyway=True (--anyway)."
-        )
-
-
-def _compared(
-    arms: dict[str, Outcomes],
-    budget: int | None,
-    confidence: float,
-    clusters: str,
-    anyway: bool,
-) -> Ablation:
-    settings = {name: arm.settings for name, arm in arms.items()}
-    _refuse(settings, {}, anyway)
-    found = differences(settings)
-    reports = {name: arm_report(name, arm) for name, arm in arms.items()}
-    lacking = [text for report in reports.values() for text in _lacking(report)]
-    facts = task_facts(arms["base-none"], arms["post-none"], clusters, NONE)
-    first, second, third, fourth = (arms[name].counts() for name in ARMS)
-    smallest = min(report.n[0] for report in reports.values())
-    k = budget if budget is not None else max(smallest // 2, min(smallest, 2))
-    try:
-        measures = two_by_two(first, second, third, fourth, k, confidence, facts.clusters)
-    except BadArgument as error:
-        raise BadArgument(" ".join([str(error), *lacking])) from None
-    known = [arm.get("env_id") for arm in settings.values()]
-    return Ablation(
-        env_id=next((str(name) for name in known if name), ""),
-        arms=reports,
-        outcomes=arms,
-        measures=measures,
-        labels=_labels(reports),
-        warnings=(*(f"not alike: {one.text}" for one in found if one.fault), *lacking),
-        notes=(*(one.text for one in found if not one.fault), *facts.notes),
-    )
-
-
-def _lacking(report: ArmReport) -> Iterator[str]:
-    if report.open:
-        void = f", {report.void} of them void (no verdict)" if report.void else ""
-        yield (
-            f"{report.name} lacks {report.open} of {report.rollouts + report.open} rollouts{void}; "
-            "the same command plays them."
-        )
-
-
-def _labels(reports: Mapping[str, ArmReport]) -> tuple[str, str]:
-    if not any(report.scripted for report in reports.values()):
-        return "base", "post"
-    return "first", "second"
-
-
-def _plain(measure: Factorial, p: Iterator[float], adjusted: Iterator[float]) -> dict[str, Any]:
-    """Return a measure as plain data, the p-values with the effects that are tested."""
-    plain: dict[str, Any] = {}
-    for name, estimate in measure._asdict().items():
-        one: Estimate = estimate
-        plain[name] = one._asdict()
-    for name in EFFECTS:
-        plain[name] |= {"p": next(p), "p_adjusted": next(adjusted)}
-    return plain

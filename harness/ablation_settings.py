@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import gymnasium
 from gymnasium.envs.registration import load_env_creator
 
+from agentenvs.errors import SettingsDiffer
 from agentenvs.harness.arms import HARNESSES
 from agentenvs.harness.folder import FREE
 
-__all__ = ["ARMS", "Difference", "differences", "harness_of", "model_of"]
+__all__ = ["ARMS", "Difference", "differences", "harness_of", "model_of", "refuse"]
 
 #: the four arms, as `MODEL-HARNESS`, in the order of `agentenvs.harness.tax.factorial.CELLS`
 ARMS = ("base-none", "base-light", "post-none", "post-light")
@@ -117,6 +118,31 @@ def differences(
                 found.append(Difference(_line(key, values), fault))
                 break
     return found
+
+
+def refuse(
+    settings: Mapping[str, Mapping[str, Any]],
+    planned: Mapping[str, Mapping[str, Any]],
+    anyway: bool,
+) -> None:
+    """Refuse arms that were not asked alike, unless they are to be compared anyway.
+
+    Args:
+        settings: as for `differences`.
+        planned: as for `differences`.
+        anyway: accept them.
+
+    Raises:
+        SettingsDiffer: names what differs, in which arms.
+    """
+    faults = [found.text for found in differences(settings, planned) if found.fault]
+    if faults and not anyway:
+        raise SettingsDiffer(
+            "The arms were not asked alike:\n  "
+            + "\n  ".join(faults)
+            + "\nPlay the odd ones again with the others' settings. To compare them all the same, "
+            "with a warning for each: anyway=True (--anyway)."
+        )
 
 
 _Groups = Sequence[Sequence[str]]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from agentenvs.harness.ablation import Ablation
+    from agentenvs.harness.ablation_result import Ablation
 
 __all__ = ["render"]
 

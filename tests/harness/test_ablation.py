@@ -140,6 +140,22 @@ def test_arms_that_were_asked_otherwise_are_refused_before_anything_is_played(
     assert [text[:32] for text in found.warnings] == ["not alike: sampling.temperature:"]
 
 
+def test_arms_over_other_tasks_are_refused_before_anything_is_played(
+    ledger: ModuleType, pair: tuple[Teller, Teller], tmp_path: Path
+) -> None:
+    ablate(ledger.ID, *pair, n=1, out=tmp_path, tasks=list(ledger.TASKS[:3]))
+    asked = pair[1].asked
+    with pytest.raises(BadArgument, match="base-none is over other tasks.*: 1 of 3 are not in it"):
+        ablate(
+            ledger.ID,
+            post=pair[1],
+            n=1,
+            tasks=list(ledger.TASKS[1:4]),
+            arms={name: tmp_path / name for name in ARMS[:2]},
+        )
+    assert pair[1].asked == asked
+
+
 def test_a_run_that_is_not_what_its_arm_says_is_refused(
     ledger: ModuleType, pair: tuple[Teller, Teller], tmp_path: Path
 ) -> None:
