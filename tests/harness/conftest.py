@@ -39,3 +39,9 @@ def sampling() -> ModuleType:
 def faulty() -> ModuleType:
     """Return the module of a policy behind a line that fails."""
     return _beside("faulty")
+
+
+@pytest.fixture(scope="session")
+def tamper() -> ModuleType:
+    """Return the module of edits that somebody might make in a run folder."""
+    return _beside("tamper")
