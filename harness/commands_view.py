@@ -91,15 +91,20 @@ def _view(args: argparse.Namespace) -> int:
         args.rescued,
         args.malformed,
     )
+    one = args.task is not None and args.rollout is not None
+    if args.step is not None and not one:
+        raise BadArgument("`--step` needs `--task` and `--rollout`, which say of what episode.")
     runs = [Run(path) for path in (args.run, args.post) if path is not None]
     if args.step is None and not args.list and can_show():
         from agentenvs.harness.view.app import App
 
         show(App(runs, wanted, args.sort, args.reverse))
         return 0
-    if args.step is not None or (args.rollout is not None and not args.list):
+    if args.step is not None or (one and not args.list):
         return _print_episodes(runs, wanted, args.step)
     if len(runs) == 2:
+        if args.sort is not None or args.reverse:
+            raise BadArgument("`--sort` and `--reverse` order rollouts; two runs list tasks.")
         return _print_pair(runs, wanted)
     return _print_list(runs[0], wanted, args.sort, args.reverse)
 
@@ -212,8 +217,9 @@ def _print_episodes(runs: Sequence[Run], wanted: Wanted, step: int | None) -> in
 
 def _out(console: Console, lines: Iterable[str]) -> None:
     """Print lines as they are, whatever their width."""
-    for line in lines:
-        console.out(printable(line), highlight=False)
+    told = [printable(line) for line in lines]
+    if told:
+        console.out("\n".join(told), highlight=False)
 
 
 def _problems(run: Run) -> Iterator[str]:

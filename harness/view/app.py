@@ -13,6 +13,7 @@ from agentenvs.harness.view.editor import Editor
 from agentenvs.harness.view.entries import Entry, Run
 from agentenvs.harness.view.grid import cut
 from agentenvs.harness.view.lists import Lines, Pairs, Rollouts, Tasks, View
+from agentenvs.harness.view.pages import wrapped
 from agentenvs.harness.view.reading import Reading
 from agentenvs.harness.view.tables import summary
 from agentenvs.harness.view.wanted import SORTS, Wanted, choose, parse_wanted
@@ -80,11 +81,19 @@ class App:
         self._editor: Editor | None = None
         self._answer: Callable[[App, str], None] = _nothing
         self._views: list[View] = [Pairs() if len(self.runs) == 2 else Rollouts()]
+        one = self.wanted.task is not None and self.wanted.rollout is not None
+        if one and len(entries := self.entries()) == 1:
+            self.open_rollout(entries, 0)
 
     @property
     def run(self) -> Run:
         """The run that is looked at."""
         return self.runs[self.at]
+
+    @property
+    def which(self) -> str:
+        """Which of two runs that is, with a blank behind; "" where there is one."""
+        return f"{('base', 'post')[self.at]} " if len(self.runs) == 2 else ""
 
     def entries(self, which: int | None = None) -> list[Entry]:
         """Return the rollouts of a run that are wanted; the same list until that changes."""
@@ -118,21 +127,24 @@ class App:
         """Let the reader type a line, and hand it on."""
         self._editor, self._answer = Editor(question, text), answer
 
-    def status(self) -> list[Text]:
-        """Return lines on what is shown of the run."""
-        runs = self.runs if isinstance(self._views[-1], Pairs) else [self.run]
-        lines = []
-        for run in runs:
-            entries = self.entries(self.runs.index(run))
+    def status(self, width: int, *shown: tuple[Run, Sequence[Entry]]) -> list[Text]:
+        """Return lines on what is shown.
+
+        Args:
+            width: characters to a line.
+            shown: rollouts, each time with their run.
+        """
+        lines: list[Text] = []
+        for run, entries in shown:
             what = next(summary(run, entries, repairs=False))
             if run.open:
                 what += f"; {run.open} still to be played"
-            lines.append(Text(what, "dim", no_wrap=True))
+            lines.extend(wrapped(Text(what, "dim"), width))
         order = f"by {self._sort}" if self._sort else ""
         order += " from the other end" if self._reverse else ""
         asked = ", ".join(part for part in (str(self.wanted), order.strip()) if part)
         if asked:
-            lines.append(Text(f"shown: {printable(asked)}", "yellow", no_wrap=True))
+            lines.extend(wrapped(Text(f"shown: {printable(asked)}", "yellow"), width)[:3])
         return lines
 
     def press(self, key: str) -> None:
@@ -179,6 +191,8 @@ class App:
             self.ask("filter: ", str(self.wanted), App._filter)
         elif key == "/":
             self.ask("text: ", self.wanted.text or "", App._search)
+        elif key in ("s", "S") and not isinstance(self._views[-1], Rollouts):
+            self.say("only rollouts are sorted; enter shows those of a task")
         elif key == "s":
             orders = (None, *SORTS)
             self._sort = orders[(orders.index(self._sort) + 1) % len(orders)]
@@ -219,7 +233,7 @@ class App:
         self.at = 1 - self.at
         self._views[-1].switched(self)
         if isinstance(self._views[-1], Pairs):
-            self.say(f"enter opens rollouts of {('base', 'post')[self.at]}")
+            self.say(f"enter opens rollouts of {self.which}")
 
     def frame(self, width: int, height: int) -> list[Text]:
         """Return what the screen shows: lines from its top, at most `height`."""
@@ -230,7 +244,10 @@ class App:
         lines = [self._title(view, width), *head, *body]
         lines = lines[: height - 1]
         lines += [Text()] * (height - 1 - len(lines))
-        return [*lines, self._foot(view, width)]
+        lines.append(self._foot(view, width))
+        for line in lines:
+            line.truncate(width)
+        return lines
 
     def _title(self, view: View, width: int) -> Text:
         place = view.place(self)
@@ -245,8 +262,10 @@ class App:
         if self._editor is not None and not self._message:
             return self._editor.line(width)
         if self._message:
-            return Text(cut(printable(self._message), width), "bold yellow", no_wrap=True)
-        return Text(cut(view.hints, width), "dim", no_wrap=True)
+            return Text(
+                cut(printable(self._message), width, both=False), "bold yellow", no_wrap=True
+            )
+        return Text(cut(view.hints, width, both=False), "dim", no_wrap=True)
 
 
 def _nothing(app: App, text: str) -> None:

@@ -115,12 +115,20 @@ def one_line(text: str) -> str:
     return printable(text.replace("\n", "\u240a").replace("\t", " "))
 
 
-def cut(text: str, width: int) -> str:
-    """Return a text that takes at most so many characters; both ends stay where it is cut."""
+def cut(text: str, width: int, both: bool = True) -> str:
+    """Return a text that takes at most so many characters.
+
+    Args:
+        text: the text, one line.
+        width: characters that there are.
+        both: where it has to be cut, keep its end too.
+    """
     if _width(text) <= width:
         return text
     if width < 2:
         return set_cell_size(text, max(width, 0))
+    if not both:
+        return set_cell_size(text, width - 1).rstrip() + "\u2026"
     front = set_cell_size(text, (width - 1) * 2 // 3).rstrip()
     back = text[::-1]
     tail = set_cell_size(back, width - 1 - cell_len(front))[::-1]

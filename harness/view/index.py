@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agentenvs.errors import RunDamaged
+from agentenvs.harness.durable import open_plain
 from agentenvs.harness.episode import Step
+from agentenvs.harness.segments import segments
 
 __all__ = ["Key", "TranscriptIndex"]
 
 Key = tuple[str, int]
 
-_NAME = re.compile(r"transcripts-(\d{4,})\.jsonl(\.gz)?")
 _STRING = rb'"(?:[^"\\]|\\.)*"'
 _ROLLOUT = re.compile(rb'\{"task_id":(' + _STRING + rb'),"rollout":(\d{1,16}),')
 _SHARED = re.compile(rb'\{"text":"(\w{1,64})","content":')
@@ -60,7 +61,7 @@ class TranscriptIndex:
         self.problems: list[str] = []
         self._finished = finished
         self._kept = kept
-        self._paths = _segments(Path(folder))
+        self._paths = segments(Path(folder))
         self._next = 0
         self._places: dict[Key, _Place] = {}
         self._shared: list[dict[str, tuple[int, int]]] = []
@@ -216,18 +217,11 @@ class TranscriptIndex:
         return ""
 
 
-def _segments(folder: Path) -> list[Path]:
-    """Return the segments in order; a compressed one goes before its plain leftover."""
-    found: dict[int, Path] = {}
-    for path in sorted(folder.glob("transcripts-*.jsonl*")):
-        if (match := _NAME.fullmatch(path.name)) and (match[2] or int(match[1]) not in found):
-            found[int(match[1])] = path
-    return [path for _, path in sorted(found.items())]
-
-
 def _unpacked(path: Path) -> bytes:
     try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        with open_plain(path) as plain:
+            packed = path.suffix == ".gz"
+            file = gzip.GzipFile(fileobj=plain, mode="rb") if packed else plain
             data = file.read(_MAX_SEGMENT + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise RunDamaged(f"{path}: {error}.") from None

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from agentenvs.harness.view.entries import Entry, Tally, tallies
+from agentenvs.harness.view.entries import Entry, Run, Tally, tallies
 from agentenvs.harness.view.grid import Grid
+from agentenvs.harness.view.pages import wrapped
 from agentenvs.harness.view.tables import pair_grid, pair_rows, rollout_grid, summary, task_grid
 
 if TYPE_CHECKING:
@@ -86,6 +87,10 @@ class _List(View):
     def open(self, app: App) -> None:
         """Open the row that is picked."""
 
+    def shown(self, app: App) -> list[tuple[Run, Sequence[Entry]]]:
+        """Return the rollouts that the rows tell of, with their runs."""
+        return [(app.run, app.entries())]
+
     def grid(self, app: App) -> Grid:
         """Return the rows, made anew only where they changed."""
         source = self.source(app)
@@ -103,7 +108,7 @@ class _List(View):
         """Return the headings."""
         grid = self.grid(app)
         heading = Text("  ", "bold", no_wrap=True).append_text(grid.heading(grid.layout(width - 2)))
-        return [*app.status(), heading]
+        return [*app.status(width, *self.shown(app)), heading]
 
     def body(self, app: App, width: int) -> list[Text]:
         """Return the lines in view."""
@@ -117,11 +122,10 @@ class _List(View):
         lines = []
         for number in range(self._top, min(self._top + height, len(grid.rows))):
             picked = number == self.at
-            line = Text(f"{_MARK} " if picked else "  ", no_wrap=True)
-            line.append_text(grid.line(number, layout))
+            line = Text("  ", no_wrap=True).append_text(grid.line(number, layout))
             if picked:
+                line = Text(f"{_MARK}{line.plain[1:]}", "reverse", no_wrap=True)
                 line.pad_right(max(0, width - line.cell_len))
-                line.stylize("reverse")
             lines.append(line)
         return lines
 
@@ -153,7 +157,11 @@ class Rollouts(_List):
 
     def title(self, app: App) -> str:
         """Return what the list shows."""
-        return f"{app.run.name}: rollouts" + (f" of {self.task}" if self.task else "")
+        return f"{app.which}{app.run.name}: rollouts" + (f" of {self.task}" if self.task else "")
+
+    def shown(self, app: App) -> list[tuple[Run, Sequence[Entry]]]:
+        """Return the rollouts of the list."""
+        return [(app.run, self.source(app))]
 
     def source(self, app: App) -> list[Entry]:
         """Return the rollouts that the rows are made from."""
@@ -218,6 +226,14 @@ class Pairs(_List):
         base, post = app.runs
         return f"base {base.name}, post {post.name}"
 
+    def place(self, app: App) -> str:
+        """Return which run opens, and how far down one is."""
+        return f"opens {app.which} {super().place(app)}"
+
+    def shown(self, app: App) -> list[tuple[Run, Sequence[Entry]]]:
+        """Return the rollouts of both runs."""
+        return [(run, app.entries(at)) for at, run in enumerate(app.runs)]
+
     def source(self, app: App) -> object:
         """Return the rollouts that the rows are made from."""
         return app.entries(0)
@@ -232,8 +248,10 @@ class Pairs(_List):
 
     def open(self, app: App) -> None:
         """Open the row that is picked."""
-        base, post = self._pairs[self.at]
-        tally = (base, post)[app.at] or base or post
+        pair = self._pairs[self.at]
+        if pair[app.at] is None:
+            app.at = 1 - app.at
+        tally = pair[app.at]
         if tally is not None:
             app.push(Rollouts(tally.task))
 
@@ -270,8 +288,6 @@ class Lines(View):
 
     def body(self, app: App, width: int) -> list[Text]:
         """Return the lines in view."""
-        from agentenvs.harness.view.pages import wrapped
-
         lines = [line for text in self._lines for line in wrapped(Text(text), width - 1)]
         self._count = len(lines)
         self._top = max(0, min(self._top, self._count - self.height))

@@ -98,9 +98,11 @@ class _Screen:
             os.close(self._bell)
 
     def _enter(self) -> None:
+        import termios
         import tty
 
-        tty.setcbreak(self._in)
+        # Keys that were pressed before are not thrown away.
+        tty.setcbreak(self._in, termios.TCSADRAIN)
         self._write(_ENTER)
         self._shown = []
 
@@ -149,8 +151,7 @@ class _Screen:
         """Draw what has changed."""
         width, height = self._size()
         self._console.width = width
-        lines = [self._drawn(line, width) for line in app.frame(width, height)]
-        self._put(lines)
+        self._put([self._drawn(line) for line in app.frame(width, height)])
 
     def note(self, what: str) -> None:
         """Show at once what is being waited for."""
@@ -163,8 +164,7 @@ class _Screen:
         columns, rows = os.get_terminal_size(self._out)
         return max(columns, 20), max(rows, 5)
 
-    def _drawn(self, line: Text, width: int) -> str:
-        line.truncate(width)
+    def _drawn(self, line: Text) -> str:
         with self._console.capture() as caught:
             self._console.print(line, end="", no_wrap=True, crop=True, markup=False)
         return caught.get().replace("\n", "")

@@ -50,7 +50,7 @@ class Page(NamedTuple):
 def facts(run: Run, entry: Entry) -> str:
     """Return a rollout's verdict and measures in a line."""
     parts = [entry.kind if entry.kind != "void" else "void: no verdict"]
-    if entry.reason and entry.kind != "void":
+    if entry.reason and entry.kind not in ("void", entry.reason):
         parts[0] += f": {entry.reason}"
     if entry.score is not None:
         parts.append(f"score {entry.score:g}")

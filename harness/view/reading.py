@@ -83,8 +83,7 @@ class Reading(View):
 
     def title(self, app: App) -> str:
         """Return which rollout it is."""
-        which = f"{('base', 'post')[app.at]} " if len(app.runs) == 2 else ""
-        return f"{which}{self.entry.task} #{self.entry.rollout}"
+        return f"{app.which}{self.entry.task} #{self.entry.rollout}"
 
     def place(self, app: App) -> str:
         """Return which page it is, and which rollout of how many."""
@@ -94,7 +93,7 @@ class Reading(View):
         """Return the verdict, and how the reply was read."""
         page = self._pages[self._page]
         verdict = (facts(app.run, self.entry), STYLES.get(self.entry.kind, ""))
-        lines = []
+        lines: list[Text] = []
         for note, style in (verdict, *page.notes):
             lines.extend(wrapped(Text(note, style), width)[:3])
         return [*lines, Text()]
