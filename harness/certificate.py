@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agentenvs.errors import RunDamaged
+from agentenvs.errors import RunDamaged, RunError
 from agentenvs.harness.durable import LONGEST, open_plain, write_whole
 from agentenvs.harness.folder import FREE
 from agentenvs.harness.outcomes_rows import decode
@@ -67,9 +67,20 @@ def make_certificate(
 
 
 def write_certificate(folder: Path, certificate: Mapping[str, Any]) -> None:
-    """Write a certificate into a run folder, whole or not at all."""
+    """Write a certificate into a run folder, whole or not at all.
+
+    Raises:
+        RunError: it cannot be written.
+    """
+    path = folder / CERTIFICATE
     text = json.dumps(certificate, indent=1, allow_nan=False)
-    write_whole(folder / CERTIFICATE, [text.encode("ascii"), b"\n"])
+    try:
+        write_whole(path, [text.encode("ascii"), b"\n"])
+    except OSError as error:
+        raise RunError(
+            f"{path}: {error.strerror or error}. Everything in the run holds; without writing "
+            "(`write=False`, `--no-write`) that is said too."
+        ) from error
 
 
 def read_certificate(folder: Path) -> dict[str, Any] | None:

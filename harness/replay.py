@@ -75,8 +75,8 @@ def verify(
 
     Raises:
         RunDamaged: the folder is no run's, or cannot be read.
-        RunError: there is nothing to replay, another process is writing to the folder, or the
-            environment is not to be had here.
+        RunError: there is nothing to replay, another process is writing to the folder, the
+            environment is not to be had here, or the certificate cannot be written.
         BadArgument: an argument out of range, or one that would make another run of it.
         SourceError: official data cannot be had.
     """
