@@ -86,6 +86,8 @@ def _blocks(plain: IO[bytes]) -> Iterator[bytes]:
 
 def _kept(plain: IO[bytes], finished: Collection[tuple[str, int]]) -> Iterator[bytes]:
     for line in bounded(plain):
+        # Zeros at the end are what a crash of the whole machine may leave.
+        line = line.rstrip(b"\0")
         if _belongs(line, finished):
             yield line if line.endswith(b"\n") else line + b"\n"
 

@@ -304,6 +304,7 @@ def _messages(found: Any) -> list[Mapping[str, Any]]:
 
 def _rows(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
     for number, line in lines_of(path):
+        line = line.rstrip(b"\0")
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:

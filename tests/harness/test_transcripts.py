@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium
 import pytest
 
-from agentenvs.errors import RunDamaged
+from agentenvs.errors import RunDamaged, RunError
 from agentenvs.harness import (
     Completion,
     Episode,
@@ -22,7 +22,7 @@ from agentenvs.harness import (
 )
 from agentenvs.harness.outcomes import write_settings
 from agentenvs.harness.policies import RandomPolicy
-from agentenvs.harness.transcripts import TranscriptWriter
+from agentenvs.harness.transcripts import TranscriptWriter, lines_of, segments
 
 
 def play(ledger: ModuleType, task: str, rollout: int, seed: int = 0) -> Episode:
@@ -190,6 +190,107 @@ def test_rows_of_wrong_types_are_damage(
     segment.write_bytes(gzip.compress(b"\n".join(lines)))
     with pytest.raises(RunDamaged, match=segment.name):
         list(read_transcripts(tmp_path))
+
+
+def test_cut_at_any_byte_a_plain_segment_keeps_what_is_whole(
+    ledger: ModuleType, tmp_path: Path
+) -> None:
+    episodes = [play(ledger, "ledger_1", rollout) for rollout in range(2)]
+    writer = record(tmp_path, episodes)
+    (plain,) = tmp_path.glob("transcripts-*.jsonl")
+    whole = plain.read_bytes()
+    finished = Outcomes.load(tmp_path).keys()
+    known = list(read_transcripts(tmp_path))
+    writer.close()
+    last = whole.rstrip().rindex(b"\n") + 1
+    for cut in (*range(last, len(whole), 97), len(whole) - 1, len(whole)):
+        for after in (b"", b"\0\0\0"):
+            for segment in tmp_path.glob("transcripts-*"):
+                segment.unlink()
+            plain.write_bytes(whole[:cut] + after)
+            assert list(read_transcripts(tmp_path)) == known[: 1 + (cut >= len(whole) - 1)]
+            again = TranscriptWriter(tmp_path, finished)
+            again.write(episodes[1], 1.0)
+            again.close()
+            assert list(read_transcripts(tmp_path)) == known
+
+
+def test_a_full_segment_is_compressed_only_when_its_last_outcome_is_there(
+    ledger: ModuleType, tmp_path: Path
+) -> None:
+    writer = TranscriptWriter(tmp_path, segment_bytes=1)
+    write_settings(tmp_path, {})
+    writer.write(play(ledger, "ledger_1", 0), 1.0)
+    with OutcomeWriter(tmp_path) as outcomes:
+        outcomes.write("ledger_1", 0, True)
+    writer.write(play(ledger, "ledger_1", 1), 1.0)
+    writer.leave(RunError("outcomes.jsonl: no room"))
+    with pytest.raises(RunError, match="no room"):
+        writer.write(play(ledger, "ledger_1", 2), 1.0)
+    writer.close()
+    assert sorted(path.suffix for path in tmp_path.glob("transcripts-*")) == [".gz", ".jsonl"]
+    again = TranscriptWriter(tmp_path, Outcomes.load(tmp_path).keys())
+    other = play(ledger, "ledger_1", 1, seed=8)
+    again.write(other, 1.0)
+    with OutcomeWriter(tmp_path) as outcomes:
+        outcomes.write("ledger_1", 1, other.success)
+    again.close()
+    assert [row["seed"] for row in read_transcripts(tmp_path)] == [0, 8]
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        b'{"task_id":"ledger_1","rollout":0,"opening":"' + b"x" * 900_000,
+        b"\0" * 900_000,
+        b"".join(b'{"text":"%d","content":"%s"}\n' % (i, b"x" * 90_000) for i in range(9)),
+    ],
+    ids=["one long line", "zeros", "many texts"],
+)
+def test_a_packed_segment_that_unfolds_beyond_all_bounds_is_damage(
+    ledger: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bomb: bytes
+) -> None:
+    record(tmp_path, [play(ledger, "ledger_1", 0)]).close()
+    for module in ("durable", "transcripts"):
+        monkeypatch.setattr(f"agentenvs.harness.{module}.LONGEST", 300_000)
+    (segment,) = tmp_path.glob("transcripts-*.jsonl.gz")
+    segment.write_bytes(gzip.compress(bomb))
+    assert segment.stat().st_size < 10_000
+    with pytest.raises(RunDamaged, match=f"{segment.name}.*expected"):
+        list(read_transcripts(tmp_path))
+
+
+def test_a_link_is_read_but_never_written_through_or_packed(
+    ledger: ModuleType, tmp_path: Path
+) -> None:
+    run, elsewhere = tmp_path / "run", tmp_path / "elsewhere.jsonl"
+    run.mkdir()
+    record(run, [play(ledger, "ledger_1", 0)])
+    (plain,) = run.glob("transcripts-*.jsonl")
+    content = plain.read_bytes()
+    plain.rename(elsewhere)
+    plain.symlink_to(elsewhere)
+    assert len(list(read_transcripts(run))) == 1
+    with pytest.raises(RunDamaged, match="symbolic link"):
+        TranscriptWriter(run, Outcomes.load(run).keys())
+    plain.unlink()
+    (run / "transcripts-0003.jsonl.gz").symlink_to(elsewhere)
+    (run / "transcripts-0007.jsonl.gz.5.part").symlink_to(elsewhere)
+    writer = TranscriptWriter(run, Outcomes.load(run).keys())
+    writer.write(play(ledger, "ledger_1", 1), 1.0)
+    writer.close()
+    assert elsewhere.read_bytes() == content
+    assert (run / "transcripts-0004.jsonl.gz").exists()
+
+
+def test_a_segment_that_is_packed_while_it_is_read_is_found(
+    ledger: ModuleType, tmp_path: Path
+) -> None:
+    writer = record(tmp_path, [play(ledger, "ledger_1", 0)])
+    (plain,) = segments(tmp_path)
+    writer.close()
+    assert not plain.exists()
+    assert len(list(lines_of(plain))) == 2
 
 
 def test_any_flipped_byte_is_damage_or_does_no_harm(ledger: ModuleType, tmp_path: Path) -> None:
