@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from agentenvs.errors import AgentEnvsError, BadArgument, PolicyError
 from agentenvs.harness.exchange import Completion, Form, Request
-from agentenvs.harness.policies.hf_batching import Job, MicroBatcher
+from agentenvs.harness.policies.hf_batching import Desk, Job
+from agentenvs.harness.policies.hf_decode import Decoder
 from agentenvs.harness.policies.hf_load import (
     context_length,
     fingerprint,
@@ -17,27 +18,31 @@ from agentenvs.harness.policies.hf_load import (
     load,
     need,
 )
+from agentenvs.harness.policies.hf_loop import Loop
 from agentenvs.harness.policies.hf_prompting import decoder, encode, end_tokens
 from agentenvs.harness.policies.hf_rows import Row
 
 __all__ = ["HFPolicy", "from_spec"]
 
+_GB = 1 << 30
+
 
 class HFPolicy:
     """Lets a transformers causal language model act.
 
-    Requests that are awaited at the same time are answered as one batch in a worker thread.
-    Each row has its own temperature, top_p, length, stop strings and random generator; the
-    model's own sampling defaults (top_k, repetition penalty, ...) are never used. Where a
-    conversation goes on from an earlier one, only its new part is read.
+    One batch is decoded in a worker thread as long as requests wait: a row that ends leaves it,
+    and a request that has arrived meanwhile takes its place, in order of arrival. Each row has
+    its own temperature, top_p, length, stop strings and random generator; the model's own
+    sampling defaults (top_k, repetition penalty, ...) are never used. Where a conversation goes
+    on from an earlier one, only its new part is read.
 
         >>> policy = HFPolicy(model, tokenizer)                        # doctest: +SKIP
         >>> agentenvs.harness.run("BFCLv4", policy, tasks="mini")      # doctest: +SKIP
 
-    Given a seed, a row draws the same whatever stands beside it, up to rounding: batch size and
-    kept states change logits by about 1e-6 of their size in float32, which as good as never
-    changes a token, and by about 1e-2 in bfloat16, which now and then does. Where bfloat16 runs
-    must repeat to the token, use `max_batch=1` and `prefix_gb=0`.
+    Given a seed, a row draws the same whatever stands beside it, up to rounding: who is in the
+    batch and kept states change logits by about 1e-6 of their size in float32, which as good as
+    never changes a token, and by about 1e-2 in bfloat16, which now and then does. Where bfloat16
+    runs must repeat to the token, use `max_batch=1` and `prefix_gb=0`.
 
     Args:
         model: a transformers causal language model; its weights may be trained between
@@ -45,12 +50,16 @@ class HFPolicy:
         tokenizer: its tokenizer.
         name: recorded with a run; default the model's name or path.
         form: "chat" or "completion"; default "chat" where there is a chat template.
-        max_batch: most rows a batch.
+        max_batch: most rows at a time.
         context: most tokens of prompt and completion together; default what the model says.
             A request beyond it is answered with `finish_reason="context"`, without drawing.
         threads: torch's threads for this process, or None to leave them.
         chat_template: a template, or a file with one, in place of the tokenizer's.
         prefix_gb: memory for attention states of past prompts; 0 reads every prompt anew.
+        cache_gb: a bound on the attention states of the batch: a request joins where all rows
+            could reach their full length; None for no bound but `max_batch`. A single row always
+            runs, and reading takes as much as a row beside it.
+        chunk: most prompt tokens read between two steps of the batch.
         wait: seconds without a new request after which an unfilled batch starts.
 
     Raises:
@@ -72,19 +81,20 @@ class HFPolicy:
         threads: int | None = None,
         chat_template: str | None = None,
         prefix_gb: float = 2.0,
+        cache_gb: float | None = None,
+        chunk: int = 512,
         wait: float = 0.005,
     ) -> None:
         need("torch", "transformers")
-        from agentenvs.harness.policies.hf_decode import Decoder
-
+        _check(max_batch=max_batch, chunk=chunk, threads=threads)
         if form not in (None, "chat", "completion"):
             raise BadArgument(f"Expected `form` to be 'chat' or 'completion', got {form!r}.")
         if context is not None and context < 2:
             raise BadArgument(f"Expected `context` to be at least 2 tokens, got {context}.")
-        if threads is not None and threads < 1:
-            raise BadArgument(f"Expected `threads` to be at least 1, got {threads}.")
-        if prefix_gb < 0:
+        if not prefix_gb >= 0:
             raise BadArgument(f"Expected `prefix_gb` to be at least 0, got {prefix_gb}.")
+        if cache_gb is not None and not cache_gb > 0:
+            raise BadArgument(f"Expected `cache_gb` to be above 0, got {cache_gb}.")
         if chat_template is not None:
             tokenizer.chat_template = _template(chat_template)
         if form == "chat" and not tokenizer.chat_template:
@@ -99,13 +109,22 @@ class HFPolicy:
         if configured is None:
             configured = getattr(model.config, "eos_token_id", None)
         self.ends = end_tokens(tokenizer, configured)
-        self._decoder = Decoder(model, int(prefix_gb * (1 << 30)))
-        self._batcher: MicroBatcher[Request, Completion] = MicroBatcher(
-            self._answer, max_batch, wait
+        self._decoder = Decoder(model, int(prefix_gb * _GB))
+        self._loop = Loop(
+            self._decoder, max_batch, chunk, None if cache_gb is None else int(cache_gb * _GB)
         )
+        self._desk: Desk[Request, Completion] = Desk(self._answer, wait)
+        self._transport = {
+            "max_batch": max_batch,
+            "prefix_gb": prefix_gb,
+            "cache_gb": cache_gb,
+            "chunk": chunk,
+            "wait": wait,
+            "threads": threads,
+        }
 
     async def generate(self, request: Request) -> Completion:
-        """Answer one request, together with those that wait at the same time.
+        """Answer one request, in one batch with those that are being answered already.
 
         Returns:
             A completion with token ids and their log-probabilities under the distribution that
@@ -113,64 +132,58 @@ class HFPolicy:
             not; special tokens that a model marks its calls with stay in the text.
 
         Raises:
-            PolicyError: the request cannot be rendered, or the model failed.
+            PolicyError: the request cannot be rendered, the model failed, or the policy was
+                closed meanwhile.
         """
-        return await self._batcher.ask(request)
+        return await self._desk.ask(request)
 
-    def _answer(self, jobs: Sequence[Job[Request, Completion]]) -> list[Completion | Exception]:
+    def _answer(self, desk: Desk[Request, Completion]) -> None:
+        """Run the decoding loop until no request is left; called in the worker thread."""
+        jobs: dict[Row, Job[Request, Completion]] = {}
+
+        def arrivals(room: int, idle: bool) -> list[Row]:
+            if idle:
+                desk.gather(room)
+            rows: list[Row] = []
+            while len(rows) < room and (taken := desk.take(room - len(rows))):
+                for job in taken:
+                    row = self._row(job)
+                    if row is not None:
+                        jobs[row] = job
+                        rows.append(row)
+            return rows
+
+        def ended(row: Row, error: Exception | None) -> None:
+            job = jobs.pop(row)
+            try:
+                job.answer(error or row.completion())
+            except Exception as failure:
+                job.answer(PolicyError(f"The tokenizer failed: {failure!r}"))
+
         if self.threads is not None:
             import torch
 
             torch.set_num_threads(self.threads)
-        answers: dict[int, Completion | Exception] = {}
-        rows: dict[int, Row] = {}
-        for index, job in enumerate(jobs):
-            try:
-                ids = encode(self.tokenizer, job.question)
-            except AgentEnvsError as error:
-                answers[index] = error
-                continue
-            except Exception as error:
-                answers[index] = PolicyError(f"The request cannot be rendered: {error!r}")
-                continue
-            if self.context is not None and len(ids) + job.question.max_tokens > self.context:
-                answers[index] = Completion(
-                    token_ids=(), prompt_token_ids=tuple(ids), finish_reason="context"
-                )
-                continue
-            rows[index] = self._row(job, ids)
-        self._complete(rows, jobs)
-        answers.update({index: row.completion() for index, row in rows.items()})
-        return [answers[index] for index in range(len(jobs))]
+        self._loop.run(arrivals, ended)
 
-    def _row(self, job: Job[Request, Completion], ids: Sequence[int]) -> Row:
-        row = Row(job.question, ids, self.ends, decoder(self.tokenizer))
+    def _row(self, job: Job[Request, Completion]) -> Row | None:
+        """Return a row for the decoding loop, or answer at once what the model is not asked."""
+        request = job.question
+        try:
+            ids = encode(self.tokenizer, request)
+            row = Row(request, ids, self.ends, decoder(self.tokenizer))
+        except AgentEnvsError as error:
+            job.answer(error)
+            return None
+        except Exception as error:
+            job.answer(PolicyError(f"The request cannot be rendered: {error!r}"))
+            return None
+        if self.context is not None and len(ids) + request.max_tokens > self.context:
+            none = Completion(token_ids=(), prompt_token_ids=tuple(ids), finish_reason="context")
+            job.answer(none)
+            return None
         row.cancelled = lambda: job.cancelled
         return row
-
-    def _complete(self, rows: dict[int, Row], jobs: Sequence[Job[Request, Completion]]) -> None:
-        """Run the model on rows, on half as many where the device's memory does not do."""
-        import torch
-
-        if not rows:
-            return
-        try:
-            self._decoder.run(list(rows.values()))
-        except torch.OutOfMemoryError as error:
-            self._decoder.store.clear()
-            if len(rows) == 1:
-                raise PolicyError(f"A single row does not fit the device: {error}") from error
-        except AgentEnvsError:
-            raise
-        except Exception as error:
-            raise PolicyError(f"The model failed: {type(error).__name__}: {error}") from error
-        else:
-            return
-        fresh = [(i, self._row(jobs[i], row.prompt_ids)) for i, row in rows.items()]
-        half = len(fresh) // 2
-        for part in (dict(fresh[:half]), dict(fresh[half:])):
-            self._complete(part, jobs)
-            rows.update(part)
 
     def forget(self) -> None:
         """Drop the attention states of past prompts."""
@@ -189,6 +202,7 @@ class HFPolicy:
             "form": self.form,
             "dtype": str(self.model.dtype).removeprefix("torch."),
             "device": self.model.device.type,
+            "attention": getattr(self.model.config, "_attn_implementation", None),
             "context": self.context,
             "end_tokens": sorted(self.ends),
             "chat_template": hashlib.sha256(str(template).encode()).hexdigest()[:12]
@@ -199,10 +213,25 @@ class HFPolicy:
             "transformers": transformers.__version__,
         }
 
+    def transport(self) -> Mapping[str, Any]:
+        """Return the settings that change an answer by no more than rounding."""
+        return {**self._transport}
+
     async def close(self) -> None:
-        """End the worker thread and drop kept states; the model stays, and may be used again."""
-        self._batcher.close()
+        """End the worker thread and drop kept states; the model stays, and may be used again.
+
+        Requests that still wait get a `PolicyError`.
+        """
+        await self._desk.close()
         self.forget()
+
+
+def _check(**counts: int | None) -> None:
+    for name, count in counts.items():
+        if count is None and name == "threads":
+            continue
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise BadArgument(f"Expected `{name}` to be an int of at least 1, got {count!r}.")
 
 
 def _template(given: str) -> str:
@@ -221,40 +250,30 @@ def from_spec(
     dtype: str = "auto",
     device: str = "auto",
     revision: str | None = None,
-    form: Form | None = None,
-    max_batch: int = 16,
-    context: int | None = None,
-    threads: int | None = None,
-    chat_template: str | None = None,
-    prefix_gb: float = 2.0,
+    attn_implementation: str | None = None,
+    **settings: Any,
 ) -> HFPolicy:
     """Return the policy `hf:REST`.
 
     Args:
         rest: a folder, a hub name, or a `.gguf` file (needs the extra `gguf`).
         dtype: "auto" (the checkpoint's), "float32", "bfloat16" or "float16".
-        device: a torch device, or "auto": the first GPU, else the CPU.
+        device: a torch device such as "cpu", "cuda:1" or "mps", or "auto": the first GPU, else
+            the CPU.
         revision: branch, tag or commit of a hub model.
-        form: see `HFPolicy`.
-        max_batch: see `HFPolicy`.
-        context: see `HFPolicy`.
-        threads: see `HFPolicy`.
-        chat_template: see `HFPolicy`.
-        prefix_gb: see `HFPolicy`.
+        attn_implementation: how transformers computes attention ("eager", "sdpa", ...); default
+            its own choice.
+        settings: further arguments of `HFPolicy`.
 
     Raises:
-        PolicyError: there is no such model, or a package is missing.
+        PolicyError: there is no such model or device, or a package is missing.
         BadArgument: an argument out of range.
     """
-    model, tokenizer, name = load(rest, dtype=dtype, device=device, revision=revision)
-    return HFPolicy(
-        model,
-        tokenizer,
-        name=name,
-        form=form,
-        max_batch=max_batch,
-        context=context,
-        threads=threads,
-        chat_template=chat_template,
-        prefix_gb=prefix_gb,
+    model, tokenizer, name = load(
+        rest,
+        dtype=dtype,
+        device=device,
+        revision=revision,
+        attn_implementation=attn_implementation,
     )
+    return HFPolicy(model, tokenizer, **{"name": name, **settings})

@@ -35,7 +35,12 @@ def need(*modules: str) -> None:
 
 
 def load(
-    source: str, *, dtype: str = "auto", device: str = "auto", revision: str | None = None
+    source: str,
+    *,
+    dtype: str = "auto",
+    device: str = "auto",
+    revision: str | None = None,
+    attn_implementation: str | None = None,
 ) -> tuple[Any, Any, str]:
     """Load a model and its tokenizer; no code that comes with a model is run.
 
@@ -44,13 +49,14 @@ def load(
         dtype: one of `DTYPES`; "auto" is the checkpoint's own, for a `.gguf` file bfloat16.
         device: a torch device; "auto" is the first GPU, else the CPU.
         revision: branch, tag or commit of a hub model.
+        attn_implementation: a name that transformers knows, or None for its own choice.
 
     Returns:
         Model, tokenizer and the model's name.
 
     Raises:
-        BadArgument: an unknown dtype.
-        PolicyError: a package is missing, or there is no such model.
+        BadArgument: an unknown dtype, or no name of a device.
+        PolicyError: a package is missing, or there is no such model or device.
     """
     if dtype not in DTYPES:
         raise BadArgument(f"Expected `dtype` to be one of {', '.join(DTYPES)}, got {dtype!r}.")
@@ -60,18 +66,21 @@ def load(
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
+    where_to = _device(device)
     path = Path(source).expanduser()
     where: dict[str, Any] = {}
     options: dict[str, Any] = {"dtype": dtype if dtype == "auto" else getattr(torch, dtype)}
+    if attn_implementation is not None:
+        options["attn_implementation"] = attn_implementation
     if source.endswith(".gguf"):
         need("gguf", "sentencepiece")
         if not path.is_file():
             raise PolicyError(f"There is no file {source}.")
         name, folder = path.stem, str(path.parent)
         where = {"gguf_file": path.name}
-        options = {**_unpacked(), "dtype": torch.bfloat16 if dtype == "auto" else options["dtype"]}
+        options |= _unpacked()
+        if dtype == "auto":
+            options["dtype"] = torch.bfloat16
     else:
         local = path.is_dir()
         if not local and (path.is_absolute() or source.startswith((".", "~"))):
@@ -86,10 +95,32 @@ def load(
         model = AutoModelForCausalLM.from_pretrained(
             folder, trust_remote_code=False, **where, **options
         )
-        model = model.to(device)
+        model = model.to(where_to)
     except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
         raise PolicyError(f"The model {source} cannot be loaded: {error}") from error
     return model, tokenizer, name
+
+
+def _device(name: str) -> Any:
+    """Return a device on which something can be computed."""
+    import torch
+
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except (RuntimeError, TypeError) as error:
+        told = "'auto', 'cpu', 'cuda', 'cuda:1' or 'mps'"
+        raise BadArgument(f"Expected `device` to be such as {told}, got {name!r}.") from error
+    if device.type == "meta":
+        raise BadArgument("Expected `device` to be one that computes, got 'meta'.")
+    try:
+        torch.zeros(1, device=device).add(1).tolist()
+    # Without CUDA this is an AssertionError, elsewhere anything.
+    except Exception as error:
+        reason = str(error).partition("\n")[0]
+        raise PolicyError(f"There is no device {name!r} to use here: {reason}") from error
+    return device
 
 
 def _unpacked() -> dict[str, Any]:

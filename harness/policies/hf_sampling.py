@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agentenvs.errors import PolicyError
-
 __all__ = ["draw"]
 
 
@@ -15,7 +13,7 @@ def draw(
     temperatures: Sequence[float],
     top_ps: Sequence[float],
     uniforms: Sequence[float],
-) -> tuple[list[int], list[float]]:
+) -> tuple[list[int | None], list[float]]:
     """Draw one token for each row, by inverting the row's cumulative distribution.
 
     Args:
@@ -26,40 +24,60 @@ def draw(
             changes with its neighbours only as far as its logits do.
 
     Returns:
-        Token ids, and their log-probabilities under the distribution drawn from (0 for rows of
-        temperature 0, whose distribution is a single token).
-
-    Raises:
-        PolicyError: a row's logits give no distribution (NaN).
+        Token ids (None for a row whose logits give no distribution), and their log-probabilities
+        under the distribution drawn from (0 for rows of temperature 0, whose distribution is a
+        single token).
     """
     import torch
 
     device = logits.device if logits.device.type != "mps" else torch.device("cpu")
     logits = logits.to(device, torch.float32)
     best = logits.argmax(-1)
-    if not any(temperatures):
-        if torch.isnan(logits).any():
-            raise PolicyError("The model's logits hold NaN; try another dtype.")
-        return best.tolist(), [0.0] * len(temperatures)
-    heat = torch.tensor(temperatures, dtype=torch.float32, device=device)[:, None]
-    hot = heat[:, 0] > 0
+    # The largest of logits with a NaN among them is NaN.
+    sound = torch.isfinite(logits.gather(-1, best[:, None]))[:, 0]
+    tokens, logprobs = best, torch.zeros(len(best), dtype=torch.float64, device=device)
+    hot = [row for row, temperature in enumerate(temperatures) if temperature > 0]
+    if hot:
+        every = len(hot) == len(temperatures)
+        drawn, scores = _draw_hot(
+            logits if every else logits[hot],
+            *([values[row] for row in hot] for values in (temperatures, top_ps, uniforms)),
+        )
+        tokens[hot], logprobs[hot] = drawn, scores
+        sound &= torch.isfinite(logprobs)
+    told = zip(tokens.tolist(), sound.tolist(), strict=True)
+    return [token if fine else None for token, fine in told], logprobs.tolist()
+
+
+def _draw_hot(
+    logits: Any, temperatures: Sequence[float], top_ps: Sequence[float], uniforms: Sequence[float]
+) -> tuple[Any, Any]:
+    """Draw at temperatures above 0; a log-probability is NaN where there is no distribution."""
+    import torch
+
+    def column(values: Sequence[float], dtype: Any) -> Any:
+        return torch.tensor(values, dtype=dtype, device=logits.device)[:, None]
+
     # Subtracting first keeps tiny temperatures from overflowing.
-    shifted = logits - logits.gather(-1, best[:, None])
-    probs = torch.softmax(shifted / torch.where(heat > 0, heat, 1.0).clamp(min=1e-30), -1)
-    if any(p < 1 for p in top_ps):
-        mass = torch.tensor(top_ps, dtype=torch.float64, device=device)[:, None]
-        ordered, order = probs.sort(dim=-1, descending=True, stable=True)
-        before = ordered.cumsum(-1, dtype=torch.float64) - ordered
-        cut = (before >= mass) & (mass < 1)
-        cut[:, 0] = False
-        probs = probs.masked_fill(torch.zeros_like(cut).scatter(-1, order, cut), 0.0)
+    shifted = logits - logits.amax(-1, keepdim=True)
+    probs = torch.softmax(shifted / column(temperatures, torch.float32).clamp(min=1e-30), -1)
+    cut = [row for row, top_p in enumerate(top_ps) if top_p < 1]
+    if cut:
+        probs[cut] = _nucleus(probs[cut], column([top_ps[row] for row in cut], torch.float64))
     cdf = probs.cumsum(-1, dtype=torch.float64)
     total = cdf[:, -1:].contiguous()
-    if not torch.isfinite(total).all():
-        raise PolicyError("The model's logits hold NaN; try another dtype.")
-    target = torch.tensor(uniforms, dtype=torch.float64, device=device)[:, None] * total
+    target = column(uniforms, torch.float64) * total
     last = torch.searchsorted(cdf, total)
     tokens = torch.minimum(torch.searchsorted(cdf, target, right=True), last)
-    logprobs = (probs.gather(-1, tokens).double() / total).log()[:, 0]
-    tokens = torch.where(hot, tokens[:, 0], best)
-    return tokens.tolist(), torch.where(hot, logprobs, 0.0).tolist()
+    tokens = tokens.clamp(max=logits.shape[-1] - 1)
+    return tokens[:, 0], (probs.gather(-1, tokens).double() / total).log()[:, 0]
+
+
+def _nucleus(probs: Any, mass: Any) -> Any:
+    """Set to 0 what does not belong to the smallest set of likeliest tokens with such a mass."""
+    import torch
+
+    ordered, order = probs.sort(dim=-1, descending=True, stable=True)
+    cut = ordered.cumsum(-1, dtype=torch.float64) - ordered >= mass
+    cut[:, 0] = False
+    return probs.masked_fill(torch.zeros_like(cut).scatter(-1, order, cut), 0.0)

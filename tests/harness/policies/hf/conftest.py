@@ -84,3 +84,37 @@ def make_model(torch):
 @pytest.fixture(scope="session")
 def llama(make_model):
     return make_model("llama")
+
+
+@pytest.fixture(scope="session")
+def serve(torch):
+    """Return a function that completes rows with a decoding loop.
+
+    Rows arrive at the turns of the loop that `times` says, all at once without. What failed is
+    returned by row.
+    """
+
+    def serve(loop, rows, times=None):
+        waiting = sorted(zip(times or [0] * len(rows), range(len(rows)), strict=True))
+        turn, failed = 0, {}
+
+        def arrivals(room, idle):
+            nonlocal turn
+            turn = max(turn + 1, waiting[0][0]) if waiting and idle else turn + 1
+            taken = []
+            while waiting and waiting[0][0] <= turn and len(taken) < room:
+                taken.append(rows[waiting.pop(0)[1]])
+            return taken
+
+        def ended(row, error):
+            assert row not in told
+            told.add(row)
+            if error is not None:
+                failed[row] = error
+
+        told = set()
+        loop.run(arrivals, ended)
+        assert told == {row for row in rows if not row.cancelled()}
+        return failed
+
+    return serve

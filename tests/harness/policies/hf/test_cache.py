@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentenvs.harness.policies.hf_cache import PrefixStore, is_plain, stack, unstack
+from agentenvs.harness.policies.hf_cache import PrefixStore
 
 pytestmark = pytest.mark.hf
 
@@ -90,39 +90,20 @@ class _Named:
     def element_size(self):
         return 1
 
+    def clone(self):
+        return self
+
+
+def test_what_is_kept_is_a_copy(torch, states):
+    store = PrefixStore(1000 * BYTES)
+    kv = states([1, 2, 3])
+    store.add([1, 2, 3], kv)
+    kv[0][0].zero_()
+    found, reach = store.find([1, 2, 3, 4])
+    assert (reach, found[0][0][0, :, 0].tolist()) == (3, [1, 2, 3])
+
 
 def test_nothing_is_kept_without_room(states):
     store = PrefixStore(0)
     store.add([1], states([1]))
     assert len(store) == 0
-
-
-def test_stack_pads_on_the_left_and_unstack_takes_it_back(torch, states):
-    rows = [states([1, 2, 3]), [], states([4, 5])]
-    cache = stack(rows, [2, 0, 2], 3)
-    assert cache.layers[0].keys[:, 0, :, 0].tolist() == [[0, 1, 2], [0, 0, 0], [0, 4, 5]]
-    assert cache.layers[0].values[:, 0, :, 0].tolist() == [[0, -1, -2], [0, 0, 0], [0, -4, -5]]
-    ((keys, values),) = unstack(cache, 2, 2)
-    assert torch.equal(keys, states([4, 5])[0][0])
-    assert torch.equal(values, states([4, 5])[0][1])
-
-
-@pytest.mark.parametrize(
-    ("kind", "plain"), [("llama", True), ("gemma3", True), ("gpt2", True), ("mamba", False)]
-)
-def test_recurrent_states_are_told_apart(make_model, kind, plain):
-    assert is_plain(make_model(kind)) is plain
-
-
-@pytest.mark.parametrize("room", [0, 1, 2, 5])
-def test_a_batch_grows_and_lets_rows_go(torch, states, monkeypatch, room):
-    monkeypatch.setattr("agentenvs.harness.policies.hf_cache.ROOM", room)
-    cache = stack([states([1, 2]), states([3])], [2, 1], 2)
-    new = torch.full((2, 1, 1, 2), 9.0)
-    keys, _ = cache.update(new, -new, 0)
-    assert keys[:, 0, :, 0].tolist() == [[1, 2, 9], [0, 3, 9]]
-    cache.batch_select_indices(torch.tensor([1]))
-    keys, values = cache.update(new[:1], -new[:1], 0)
-    assert keys[:, 0, :, 0].tolist() == [[0, 3, 9, 9]]
-    assert torch.equal(values, -keys)
-    assert cache.get_seq_length() == 4

@@ -267,6 +267,10 @@ def test_a_chat_template_may_come_from_a_file(llama, tokenizer, tmp_path):
         {"threads": 0},
         {"prefix_gb": -1.0},
         {"wait": -1.0},
+        {"max_batch": True},
+        {"chunk": 0},
+        {"chunk": 1.5},
+        {"cache_gb": 0},
     ],
 )
 def test_bad_arguments(llama, chat_tokenizer, bad):
@@ -286,37 +290,139 @@ def test_a_missing_package_names_the_extra(monkeypatch, missing):
         from_spec("somewhere")
 
 
-def test_a_batch_that_does_not_fit_is_halved(policy, torch, monkeypatch):
-    sizes = []
-    run = policy._decoder.run
+def full(policy, monkeypatch, error):
+    def forward(*_):
+        raise error
 
-    def small_machine(rows):
-        sizes.append(len(rows))
-        if len(rows) > 2:
-            rows[0].take(5, 0.0)
-            raise torch.OutOfMemoryError("no room")
-        run(rows)
-
-    asked = [Request(prompt="abc", max_tokens=6, seed=s) for s in range(5)]
-    expected = ask(policy, *asked)
-    monkeypatch.setattr(policy._decoder, "run", small_machine)
-    assert same(ask(policy, *asked), expected)
-    assert sizes == [5, 2, 3, 1, 2]
+    monkeypatch.setattr(policy._decoder, "forward", forward)
 
 
 def test_a_row_that_does_not_fit_is_an_error(policy, torch, monkeypatch):
-    def run(rows):
-        raise torch.OutOfMemoryError("no room")
-
-    monkeypatch.setattr(policy._decoder, "run", run)
+    full(policy, monkeypatch, torch.OutOfMemoryError("no room"))
     with pytest.raises(PolicyError, match="does not fit"):
         ask(policy, Request(prompt="a"))
 
 
-def test_a_failing_model_is_a_policy_error(policy, monkeypatch):
-    def run(rows):
-        raise RuntimeError("broken kernel")
+def test_a_failing_model_is_a_policy_error_and_the_next_request_is_answered(policy, monkeypatch):
+    with monkeypatch.context() as patch:
+        full(policy, patch, RuntimeError("broken kernel"))
+        with pytest.raises(PolicyError, match="broken kernel"):
+            ask(policy, Request(prompt="a"))
+    assert ask(policy, Request(prompt="a", max_tokens=2, seed=0))[0].token_ids
 
-    monkeypatch.setattr(policy._decoder, "run", run)
-    with pytest.raises(PolicyError, match="broken kernel"):
-        ask(policy, Request(prompt="a"))
+
+def test_requests_that_arrive_later_join_the_running_batch(policy, monkeypatch):
+    sizes, forward = [], policy._decoder.forward
+
+    def counted(ids, cache, mask=None):
+        sizes.append(len(ids))
+        return forward(ids, cache, mask)
+
+    monkeypatch.setattr(policy._decoder, "forward", counted)
+    ends = policy.ends = frozenset()
+    ended = []
+
+    async def one(name, prompt, new):
+        made = await policy.generate(Request(prompt=prompt, max_tokens=new, seed=0))
+        ended.append(name)
+        return made
+
+    async def main():
+        long = asyncio.create_task(one("long", "abc", 400))
+        await asyncio.sleep(0)
+        while len(sizes) < 5:
+            await asyncio.sleep(0.001)
+        late = await one("late", "xyz", 5)
+        return late, await long
+
+    late, long = asyncio.run(main())
+    assert ended == ["late", "long"]
+    assert max(sizes) == 2
+    assert (len(late.token_ids), len(long.token_ids)) == (5, 400)
+    alone = HFPolicy(policy.model, policy.tokenizer)
+    alone.ends = ends
+    expected = ask(alone, Request(prompt="abc", max_tokens=400, seed=0))
+    assert long.token_ids == expected[0].token_ids
+
+
+def test_an_abandoned_request_frees_its_place(llama, tokenizer):
+    policy = HFPolicy(llama, tokenizer, max_batch=1, context=10**9)
+    policy.ends = frozenset()
+
+    async def main():
+        endless = asyncio.create_task(policy.generate(Request(prompt="a", max_tokens=10**8)))
+        await asyncio.sleep(0.02)
+        endless.cancel()
+        made = await policy.generate(Request(prompt="b", max_tokens=3, seed=1))
+        await policy.close()
+        return made
+
+    assert len(asyncio.run(main()).token_ids) == 3
+
+
+def test_closing_while_requests_wait_answers_them_and_the_policy_goes_on(llama, tokenizer):
+    policy = HFPolicy(llama, tokenizer, max_batch=1, context=10**9)
+    policy.ends = frozenset()
+
+    async def main():
+        tasks = [
+            asyncio.create_task(policy.generate(Request(prompt="a", max_tokens=10**8)))
+            for _ in range(3)
+        ]
+        await asyncio.sleep(0.02)
+        await policy.close()
+        left = await asyncio.gather(*tasks, return_exceptions=True)
+        return left, await policy.generate(Request(prompt="b", max_tokens=3, seed=1))
+
+    left, made = asyncio.run(main())
+    assert [type(error) for error in left] == [PolicyError] * 3
+    assert len(made.token_ids) == 3
+    # A loop that ended without a word leaves nothing behind that would disturb the next.
+    assert len(ask(policy, Request(prompt="b", max_tokens=3, seed=1))[0].token_ids) == 3
+
+
+def test_a_reply_ends_for_one_of_three_reasons(llama, tokenizer):
+    policy = HFPolicy(llama, tokenizer, context=40)
+    policy.ends = frozenset()
+    length, context = ask(
+        policy,
+        Request(prompt="abc", max_tokens=9, seed=5),
+        Request(prompt="a" * 39, max_tokens=9, seed=5),
+    )
+    (stop,) = ask(policy, Request(prompt="abc", max_tokens=9, seed=5, stop=(length.text[-1],)))
+    assert [made.finish_reason for made in (length, context, stop)] == ["length", "context", "stop"]
+
+
+def test_what_changes_no_answer_is_told_apart(policy):
+    shown = policy.transport()
+    assert json.loads(json.dumps(shown)) == shown
+    assert {"max_batch", "prefix_gb", "cache_gb", "chunk", "wait", "threads"} == set(shown)
+    assert not set(shown) & set(policy.describe())
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:x", "", "meta", 3.5])
+def test_no_name_of_a_device_is_a_bad_argument(llama, tmp_path, device):
+    llama.save_pretrained(tmp_path)
+    with pytest.raises(BadArgument, match="Expected `device`"):
+        from_spec(str(tmp_path), device=device)
+
+
+@pytest.mark.parametrize("device", ["cuda:97", "mps:97", "xpu:97"])
+def test_a_device_that_is_not_there_is_a_clear_error(llama, tmp_path, device):
+    llama.save_pretrained(tmp_path)
+    with pytest.raises(PolicyError, match=f"There is no device '{device}'"):
+        from_spec(str(tmp_path), device=device)
+
+
+def test_the_attention_is_passed_through_and_recorded(llama, chat_tokenizer, tmp_path):
+    llama.save_pretrained(tmp_path)
+    chat_tokenizer.save_pretrained(tmp_path)
+    request = Request(messages=USER, max_tokens=8, seed=3)
+    made = []
+    for attention in ("eager", "sdpa"):
+        policy = from_spec(str(tmp_path), device="cpu", attn_implementation=attention)
+        assert policy.describe()["attention"] == attention
+        made += ask(policy, request)
+    assert same(made[:1], made[1:])
+    with pytest.raises(PolicyError, match="cannot be loaded"):
+        from_spec(str(tmp_path), device="cpu", attn_implementation="no-such-attention")

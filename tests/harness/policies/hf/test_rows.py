@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentenvs.harness.exchange import Request
@@ -74,9 +74,17 @@ def test_a_blank_that_a_tokenizer_drops_at_the_start_is_kept():
 
 
 def test_draws_follow_the_seed_alone():
-    rows = [Row(Request(seed=s), [0], {END}, decode) for s in (3, 3, 4)]
-    first, second, other = ([row.uniform() for _ in range(5)] for row in rows)
+    def numbers(seed):
+        row = Row(Request(seed=seed), [0], {END}, decode)
+        for _ in range(5):
+            # Asking twice, as after a step that failed, changes nothing.
+            assert row.uniform() == row.uniform()
+            yield row.uniform()
+            row.take(0, 0.0)
+
+    first, second, other = (list(numbers(seed)) for seed in (3, 3, 4))
     assert first == second != other
+    assert len(set(first)) == 5
     assert all(0 <= u < 1 for u in first)
 
 
@@ -91,3 +99,75 @@ def test_a_cancelled_row_is_done():
 def test_length(max_tokens):
     made = run([0] * 5, max_tokens=max_tokens)
     assert (made.finish_reason, len(made.token_ids)) == ("length", max_tokens)
+
+
+LETTERS = "ab\n é😀"
+BYTES = sorted(set(LETTERS.encode()))
+
+
+def read(ids, errors):
+    return bytes(BYTES[i % len(BYTES)] for i in ids if i < 100).decode("utf-8", errors)
+
+
+@settings(max_examples=150)
+@given(
+    st.text(LETTERS, max_size=300),
+    st.lists(st.integers(0, 20), max_size=40),
+    st.lists(st.text(LETTERS, min_size=1, max_size=12), min_size=1, max_size=3),
+    st.sampled_from(["replace", "ignore"]),
+    st.booleans(),
+)
+def test_a_stop_string_is_found_as_soon_as_the_whole_text_holds_it(
+    text, noise, stop, errors, continued
+):
+    """One byte a token: characters are split over tokens, and some tokens are no text at all."""
+    tokens = [BYTES.index(byte) for byte in text.encode()]
+    for place, at in enumerate(noise):
+        tokens.insert(at * 7 % (len(tokens) + 1), 100 if place % 2 else place)
+    prompt = {"prompt": "ab"} if continued else {"messages": ()}
+    row = Row(
+        Request(**prompt, stop=tuple(stop), max_tokens=10_000),
+        [BYTES.index(byte) for byte in b"ab"],
+        (),
+        lambda ids: read(ids, errors),
+    )
+    for count, token in enumerate(tokens, 1):
+        row.take(token, 0.0)
+        whole = read(tokens[:count], errors)
+        hits = [at for at in map(whole.find, stop) if at >= 0]
+        assert row.done == bool(hits)
+        if hits:
+            assert row.completion().text == whole[: min(hits)]
+            assert row.completion().token_ids == tuple(tokens[:count])
+            return
+    assert row.completion().text == read(tokens, errors)
+
+
+def test_only_the_end_of_a_long_text_is_decoded_again():
+    sizes = []
+
+    def counted(ids):
+        sizes.append(len(ids))
+        return decode(ids)
+
+    row = Row(Request(messages=(), stop=("User",), max_tokens=2000), [0], {END}, counted)
+    for _ in range(1000):
+        row.take(0, 0.0)
+    assert max(sizes) <= 100
+    row.take(4, 0.0)
+    assert row.completion().text == "a" * 1000
+
+
+def test_a_stop_string_in_the_very_first_token():
+    made = run([3], stop=("##",))
+    assert (made.text, made.finish_reason, made.token_ids) == ("", "stop", (3,))
+
+
+def test_of_stop_strings_that_overlap_the_earliest_place_counts():
+    assert run([0, 1], stop=("b", "ab")).text == ""
+    assert run([1, 0, 1, 1], stop=("bb", "ba")).text == ""
+    assert run([0, 0, 1], stop=("ab", "aab")).text == ""
+
+
+def test_an_empty_stop_string_stops_nothing():
+    assert run([0, 1], stop=("",), max_tokens=2).text == "ab"

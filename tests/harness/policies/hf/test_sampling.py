@@ -2,7 +2,6 @@ import math
 
 import pytest
 
-from agentenvs.errors import PolicyError
 from agentenvs.harness.policies.hf_sampling import draw
 
 pytestmark = pytest.mark.hf
@@ -75,7 +74,13 @@ def test_the_ends_of_the_unit_interval_give_tokens_that_can_be_drawn(torch, unif
     assert token in (1, 3)
 
 
+@pytest.mark.parametrize("bad", [[0.0, math.nan], [math.inf, 0.0], [-math.inf, -math.inf]])
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_nan_is_an_error(torch, temperature):
-    with pytest.raises(PolicyError, match="NaN"):
-        draw(torch.tensor([[0.0, math.nan]]), [temperature], [1.0], [0.5])
+@pytest.mark.parametrize("top_p", [1.0, 0.5])
+def test_logits_without_a_distribution_give_no_token_and_harm_no_other_row(
+    torch, bad, temperature, top_p
+):
+    rows = torch.tensor([[0.0, 9.0], bad, [9.0, 0.0]])
+    tokens, logprobs = draw(rows, [0.0, temperature, 1.0], [top_p] * 3, [0.5] * 3)
+    assert tokens == [1, None, 0]
+    assert logprobs[2] == pytest.approx(0.0, abs=1e-3)
