@@ -4,71 +4,52 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import inspect
+import math
 import os
 import time
-from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
-import gymnasium
-
-from agentenvs import errors, registry
-from agentenvs.errors import BadArgument, PolicyError, RunError
+from agentenvs import errors
+from agentenvs.errors import BadArgument, RunError
 from agentenvs.harness.faults import Breaker, told
-from agentenvs.harness.playing import Cast, Playing
-from agentenvs.harness.policies.callable import CallablePolicy
+from agentenvs.harness.playing import Cast
 from agentenvs.harness.pool import Job
 from agentenvs.harness.progress import Progress, Reporter
 from agentenvs.harness.ray_cluster import Cluster, load_ray
-from agentenvs.harness.ray_worker import Failed, Ready, Recipe, Record, Worker, facts
+from agentenvs.harness.ray_rota import Hand, Rota
+from agentenvs.harness.ray_worker import Failed, Ready, Recipe, Record, Worker
 from agentenvs.harness.records import Played, Void
 
 __all__ = ["RayEngine", "make"]
 
-Key = tuple[str, int]
 _FAREWELL_S = 5.0
 _FEWEST_DEATHS = 4
+_LONGEST = 500
 _KEY = inspect.Parameter.KEYWORD_ONLY
 
 
-class _Handed(NamedTuple):
-    """A rollout that a worker plays.
-
-    Attributes:
-        job: which.
-        tries: how many were void before it was handed over.
-        since: when that was.
-    """
-
-    job: Job
-    tries: int
-    since: float
-
-
-@dataclasses.dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _Hired:
     """A worker as it is seen from here.
 
     Attributes:
         actor: its handle.
         stream: gives references to what it reports.
+        hand: what it has to do.
         up: its process runs.
         ready: it plays.
         news: what it reports next.
-        shard: rollouts of one task that it is to play, unless others run out before.
-        under_way: what it plays.
     """
 
     actor: Any
     stream: Any
+    hand: Hand = field(default_factory=Hand)
     up: bool = False
     ready: bool = False
     news: asyncio.Task[list[Record]] | None = None
-    shard: deque[Job] = dataclasses.field(default_factory=deque)
-    under_way: dict[Key, _Handed] = dataclasses.field(default_factory=dict)
 
     def listen(self) -> asyncio.Task[list[Record]]:
         """Return what it reports next."""
@@ -82,17 +63,24 @@ class _Hired:
         return news
 
 
+@dataclass(slots=True)
+class _Round:
+    """One call of `play`."""
+
+    rota: Rota
+    breaker: Breaker
+    progress: Progress
+    reporter: Reporter
+
+
 class RayEngine:
     """Plays jobs on the workers of a Ray cluster.
 
     A worker is a process with a pool, a policy and environments of its own, which it keeps. It
     plays at most `per_worker` rollouts at a time and reports each as it ends, upon which it is
-    handed the next: of the task that it is at, else of the next task, else of the task where
-    another worker has most to do. What a rollout comes to depends on none of this.
-
-    A worker that dies takes along what it had under way. Those tries are void by the reason
-    "worker"; the rollouts are played again by others, for the last time each by itself, so that
-    one that kills whoever plays it takes no others along.
+    handed the next; see `Rota`. What a rollout comes to depends on none of this. A worker that dies
+    takes along what it had under way: those tries are void by the reason "worker", and others
+    play these rollouts again.
 
     Args:
         cast: what is played.
@@ -104,7 +92,7 @@ class RayEngine:
         num_cpus: CPUs a worker, as Ray counts them.
         num_gpus: GPUs a worker.
         runtime_env: the workers' environment, as Ray takes it. The variables `AGENTENVS_...` of
-            this process are added.
+            this process reach them unless it sets them.
         start_s: how long to wait for the first worker to start.
 
     Raises:
@@ -139,18 +127,13 @@ class RayEngine:
         self._per_worker = per_worker
         self._address = address
         self._resources = {"CPU": float(num_cpus), "GPU": float(num_gpus)}
-        self._environment = _environment(runtime_env or {})
-        self._recipe = _recipe(cast, "working_dir" not in self._environment)
+        self._environment = dict(runtime_env or {})
+        self._recipe = Recipe.written(cast, self._environment)
         self._retries = cast.playing.retries
         self._start_s = start_s
         self._cluster: Cluster | None = None
         self._hired: list[_Hired] = []
         self._deaths = 0
-        self._tries: Counter[Key] = Counter()
-        self._lost: Counter[Key] = Counter()
-        self._shards: deque[deque[Job]] = deque()
-        self._alone: deque[Job] = deque()
-        self._left = 0
 
     async def play(
         self, jobs: Sequence[Job], size: int, progress: Progress, reporter: Reporter
@@ -163,23 +146,25 @@ class RayEngine:
                 again, or many rollouts in a row stayed open.
         """
         cluster = self._connected()
-        self._shards = _by_task(jobs)
-        self._left = len(jobs)
-        breaker = Breaker(size)
+        rota = Rota(jobs, self._retries)
+        rota.hands.extend(worker.hand for worker in self._hired)
+        this = _Round(rota, Breaker(size), progress, reporter)
         count = min(self._workers or cluster.room(self._resources), len(jobs))
-        most = self._per_worker or -(-size // count)
-        since, tick = time.monotonic(), time.monotonic()
-        while self._left:
-            while len(self._hired) < min(count, self._left):
+        most = self._per_worker or math.ceil(size / count)
+        since = tick = time.monotonic()
+        while rota.left:
+            while len(self._hired) < min(count, rota.left):
                 self._hired.append(self._hire(cluster))
+                rota.hands.append(self._hired[-1].hand)
             for worker in self._hired:
-                self._hand_out(worker, most)
-            listened = {worker.listen(): worker for worker in self._hired}
+                if worker.ready and (some := rota.take(worker.hand, most)):
+                    worker.actor.play.remote(some)
+            heard = {worker.listen(): worker for worker in self._hired}
             done, _ = await asyncio.wait(
-                listened, timeout=reporter.period_s or 1.0, return_when=asyncio.FIRST_COMPLETED
+                heard, timeout=reporter.period_s or 1.0, return_when=asyncio.FIRST_COMPLETED
             )
             for task in done:
-                self._hear(listened[task], task, breaker, progress, reporter)
+                self._hear(this, heard[task], task)
             now = time.monotonic()
             if any(worker.up for worker in self._hired):
                 since = now
@@ -194,17 +179,18 @@ class RayEngine:
 
     def _connected(self) -> Cluster:
         if self._cluster is None:
-            cpus = self._resources["CPU"]
-            wish = None if self._workers is None else int(-(-self._workers * cpus // 1))
-            most = max(wish, os.cpu_count() or 1) if wish is not None else None
-            self._cluster = Cluster(self._address, most)
+            cpus = None
+            if self._workers is not None:
+                wish = math.ceil(self._workers * self._resources["CPU"])
+                cpus = max(wish, os.cpu_count() or 1)
+            self._cluster = Cluster(self._address, cpus)
         return self._cluster
 
     def _hire(self, cluster: Cluster) -> _Hired:
         actor = cluster.ray.remote(Worker).options(
             num_cpus=self._resources["CPU"],
             num_gpus=self._resources["GPU"],
-            runtime_env=self._environment,
+            runtime_env=self._environment or None,
             max_restarts=0,
             max_task_retries=0,
             # `play` is called anew with each rollout that another one makes room for.
@@ -214,51 +200,14 @@ class RayEngine:
         stream = handle.records.options(num_returns="streaming").remote(self._recipe)
         return _Hired(handle, stream)
 
-    def _hand_out(self, worker: _Hired, most: int) -> None:
-        if not worker.ready or any(self._is_last(key) for key in worker.under_way):
-            return
-        jobs: list[Job] = []
-        while len(worker.under_way) + len(jobs) < most and (job := self._next(worker)):
-            jobs.append(job)
-        if not jobs and not worker.under_way and self._alone:
-            jobs = [self._alone.popleft()]
-        now = time.monotonic()
-        for job in jobs:
-            key = job.task, job.rollout
-            worker.under_way[key] = _Handed(job, self._tries[key], now)
-        if jobs:
-            worker.actor.play.remote(jobs)
-
-    def _is_last(self, key: Key) -> bool:
-        """Whether this is the last try at a rollout that took workers along."""
-        return 0 < self._lost[key] == self._retries
-
-    def _next(self, worker: _Hired) -> Job | None:
-        if not worker.shard and self._shards:
-            worker.shard = self._shards.popleft()
-        if not worker.shard:
-            richest = max(self._hired, key=lambda other: len(other.shard))
-            half = [richest.shard.pop() for _ in range(-(-len(richest.shard) // 2))]
-            worker.shard.extend(reversed(half))
-        return worker.shard.popleft() if worker.shard else None
-
-    def _hear(
-        self,
-        worker: _Hired,
-        task: asyncio.Task[list[Record]],
-        breaker: Breaker,
-        progress: Progress,
-        reporter: Reporter,
-    ) -> None:
+    def _hear(self, this: _Round, worker: _Hired, task: asyncio.Task[list[Record]]) -> None:
         worker.news = None
         try:
             news = task.result()
-        except StopAsyncIteration:
-            raise RunError("A worker ended without a word.") from None
         except Exception as error:
             if not _is_death(error):
                 raise RunError(f"A worker failed: {told(error)}") from error
-            self._bury(worker, error, breaker, progress)
+            self._bury(this, worker, _why(error))
             return
         worker.up = True
         for record in news:
@@ -267,63 +216,38 @@ class RayEngine:
             if isinstance(record, Ready):
                 worker.ready = True
             elif isinstance(record, Void):
-                self._note_void(worker, record, breaker, progress)
+                self._note_void(this, *this.rota.void(worker.hand, record))
             else:
-                self._note_played(worker, record, progress)
-                breaker.finished()
-                reporter.ended(progress)
+                self._note_played(this, this.rota.played(worker.hand, record))
 
-    def _note_played(self, worker: _Hired, played: Played, progress: Progress) -> None:
-        handed = worker.under_way.pop((played.task, played.rollout))
-        if handed.tries:
-            attempt = handed.tries + played.fields.get("attempt", 0)
-            played = played._replace(fields={**played.fields, "attempt": attempt})
+    def _note_played(self, this: _Round, played: Played) -> None:
         self._keep(played)
         self._deaths = 0
-        self._left -= 1
-        progress.done += 1
-        progress.successes += played.success
-        progress.steps += len(played.steps)
+        this.breaker.finished()
+        this.progress.done += 1
+        this.progress.successes += played.success
+        this.progress.steps += len(played.steps)
+        this.reporter.ended(this.progress)
 
-    def _note_void(self, worker: _Hired, void: Void, breaker: Breaker, progress: Progress) -> None:
-        key = void.task, void.rollout
-        final = void.attempt >= self._retries
-        void = void._replace(attempt=worker.under_way[key].tries + void.attempt)
-        self._tries[key] += 1
-        progress.void += 1
+    def _note_void(self, this: _Round, void: Void, last: bool) -> None:
+        this.progress.void += 1
         self._void(void)
-        if final:
-            del worker.under_way[key]
-            self._left -= 1
-            breaker.left_open(void)
+        if last:
+            this.breaker.left_open(void)
 
-    def _bury(self, worker: _Hired, error: Exception, breaker: Breaker, progress: Progress) -> None:
+    def _bury(self, this: _Round, worker: _Hired, why: str) -> None:
         """Take note of a worker that died, and give what it had to others."""
-        assert self._cluster is not None  # noqa: S101
+        most = max(_FEWEST_DEATHS, 2 * len(self._hired))
         self._hired.remove(worker)
         # One that is out of reach might go on by itself.
-        self._cluster.ray.kill(worker.actor)
-        self._shards.appendleft(worker.shard)
-        again: deque[Job] = deque()
-        for key, handed in worker.under_way.items():
-            attempt = self._tries[key]
-            wall_s = round(time.monotonic() - handed.since, 6)
-            void = Void(*key, attempt, "worker", told(error), wall_s)
-            self._tries[key] += 1
-            self._lost[key] += 1
-            progress.void += 1
-            self._void(void)
-            if self._lost[key] > self._retries:
-                self._left -= 1
-                breaker.left_open(void)
-            else:
-                (self._alone if self._is_last(key) else again).append(handed.job)
-        self._shards.extendleft(reversed(_by_task(again)))
+        self._connected().ray.kill(worker.actor)
+        for void, last in this.rota.lost(worker.hand, why):
+            self._note_void(this, void, last)
         self._deaths += 1
-        if self._deaths >= max(_FEWEST_DEATHS, 2 * len(self._hired)):
+        if self._deaths >= most:
             raise RunError(
                 f"{self._deaths} workers died with no rollout finished between them, the last by "
-                f"{told(error)} In a run folder the same command goes on."
+                f"{why} In a run folder the same command goes on."
             )
 
     def close(self) -> None:
@@ -363,11 +287,6 @@ def make(
     return RayEngine(cast, keep, void, **settings)
 
 
-def _by_task(jobs: Sequence[Job]) -> deque[deque[Job]]:
-    """Return jobs as a shard for each task."""
-    return deque(deque(shard) for _, shard in groupby(jobs, key=lambda job: job.task))
-
-
 def _is_death(error: Exception) -> bool:
     """Whether an error means that a worker is gone, and with it what it had not reported."""
     from ray import exceptions as known
@@ -376,46 +295,9 @@ def _is_death(error: Exception) -> bool:
     return isinstance(error, (*gone, known.WorkerCrashedError, known.OutOfMemoryError))
 
 
-def _environment(given: Mapping[str, Any]) -> dict[str, Any]:
-    own = {name: value for name, value in os.environ.items() if name.startswith("AGENTENVS_")}
-    return {**given, "env_vars": {**own, **given.get("env_vars", {})}}
-
-
-def _recipe(cast: Cast, same_folder: bool) -> bytes:
-    """Return all that a worker needs.
-
-    Raises:
-        PolicyError: it cannot be sent to other processes.
-    """
-    from ray import cloudpickle
-
-    playing = _by_value(cast)
-    env_id = cast.arm.env_id
-    spec = None if env_id in registry.WORLDS else gymnasium.registry[env_id]
-    folder = os.getcwd() if same_folder else None
-    recipe = Recipe(playing, spec, facts(cast), folder)
-    try:
-        made: bytes = cloudpickle.dumps(recipe)
-    except Exception as error:
-        raise PolicyError(
-            "What is played cannot be sent to workers "
-            f"({type(error).__name__}: {error}). Name the policy by a spec, or give a function or "
-            "an object that pickles."
-        ) from error
-    return made
-
-
-def _by_value(cast: Cast) -> Playing:
-    """Return what is played with functions in place of the names of those in files."""
-    playing = cast.playing
-    named: dict[str, tuple[Any, Any, Any]] = {
-        "policy": (playing.policy, cast.policy, playing.policy_kwargs)
-    }
-    if cast.user is not None:
-        named["user"] = (playing.user, cast.user.policy, playing.user_kwargs)
-    changes: dict[str, Any] = {}
-    for name, (spec, policy, kwargs) in named.items():
-        if isinstance(spec, str) and isinstance(policy, CallablePolicy):
-            changes[name] = policy.function
-            changes[f"{name}_kwargs"] = {"name": policy.name, **(kwargs or {})}
-    return dataclasses.replace(playing, **changes)
+def _why(error: Exception) -> str:
+    """Return the part of an error that says why a worker is gone, at most 500 characters."""
+    text = " ".join(str(error).split()).partition(" Some common causes")[0]
+    # What stands before is ids.
+    text = text[max(0, text.find("The actor is dead because")) :]
+    return f"{type(error).__name__}: {text}"[:_LONGEST]
