@@ -181,7 +181,8 @@ class Episode:
             text = write(completion.tool_calls, text or None)
         observation, reward, terminated, truncated, info = self.env.step(text)
         # Only now: a step that raised may be tried again.
-        self._note_tokens(completion, request)
+        if self._turns is not None or self._drawn is not None:
+            self._note_tokens(completion, request)
         parse, earned = info.get("parse", {}), float(reward)
         if terminated or truncated:
             self.steps.append(Step(text, tuple(info.get("messages", ())), parse, finish, earned))

@@ -137,6 +137,9 @@ async def run_async(
     _check_counts(n, concurrency, max_requests, seed, retries)
     if engine not in ENGINES:
         raise UnknownName(f"There is no engine {engine!r}.{did_you_mean(engine, ENGINES)}")
+    if engine == "local" and engine_kwargs:
+        told = f"{min(engine_kwargs)!r}"
+        raise BadArgument(f"The engine 'local' takes no arguments, got {told}.")
     sampling = Sampling(temperature, top_p, max_tokens)
     playing = Playing(
         env_id,
@@ -200,17 +203,11 @@ def _engine(
     void: Callable[[Void], None],
     building: Mapping[str, Any] | None,
 ) -> Engine:
-    """Return what plays the rollouts.
-
-    Raises:
-        BadArgument: arguments for an engine that takes none.
-    """
+    """Return what plays the rollouts."""
     if name == "ray":
         module = importlib.import_module("agentenvs.harness.ray_engine")
         made: Engine = module.make(cast, keep, void, building or {})
         return made
-    if building:
-        raise BadArgument(f"The engine 'local' takes no arguments, got {min(building)!r}.")
     return cast.pool(keep, void)
 
 

@@ -313,6 +313,9 @@ def test_run_within_a_loop_points_to_its_sibling(ledger: ModuleType) -> None:
         ({"n": 4, "group": 2}, "`group` is for a run with a sampler"),
         ({"policy": "random", "policy_kwargs": {"foo": 1}}, "foo"),
         ({"policy_kwargs": {"words": 0.5}}, "built already"),
+        ({"retries": -1}, "`retries` to be at least 0, got -1"),
+        ({"retries": None}, "`retries` to be an int"),
+        ({"engine_kwargs": {"workers": 2}}, "'local' takes no arguments, got 'workers'"),
     ],
 )
 def test_arguments_out_of_range_are_refused(
@@ -325,6 +328,11 @@ def test_arguments_out_of_range_are_refused(
 def test_an_unknown_policy_is_named_with_the_nearest(ledger: ModuleType) -> None:
     with pytest.raises(UnknownName, match="Did you mean 'random'"):
         run(ledger.ID, "randm")
+
+
+def test_an_unknown_engine_is_named_with_the_nearest(ledger: ModuleType) -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'local'"):
+        run(ledger.ID, RandomPolicy(), engine="locl")
 
 
 def test_a_callback_sees_every_rollout(ledger: ModuleType) -> None:
