@@ -73,6 +73,10 @@ class Grid:
             room -= sizes[at]
         return [(at, sizes[at]) for at in shown]
 
+    def cuts(self, layout: Sequence[tuple[int, int]]) -> bool:
+        """Return whether a layout cuts what some cells say."""
+        return any(size < self._natural[at] for at, size in layout)
+
     def _least(self, shown: Sequence[int]) -> int:
         sizes = (
             min(self._natural[at], self.columns[at].least)

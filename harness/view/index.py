@@ -28,6 +28,7 @@ _SHARED = re.compile(rb'\{"text":"(\w{1,64})","content":')
 # Within a JSON string every quote is escaped, so that no text of a model can look like this.
 _REPAIRS = re.compile(rb'"repairs":\[("[^\]]*)\]')
 _MAX_SEGMENT = 256 * 2**20
+_BLOCK = 2**20
 _KEPT = 4
 _STEP = Step._fields
 
@@ -218,16 +219,18 @@ class TranscriptIndex:
 
 
 def _unpacked(path: Path) -> bytes:
+    data = bytearray()
     try:
         with open_plain(path) as plain:
             packed = path.suffix == ".gz"
             file = gzip.GzipFile(fileobj=plain, mode="rb") if packed else plain
-            data = file.read(_MAX_SEGMENT + 1)
+            while len(data) <= _MAX_SEGMENT and (block := file.read(_BLOCK)):
+                data += block
     except (OSError, EOFError, zlib.error) as error:
         raise RunDamaged(f"{path}: {error}.") from None
     if len(data) > _MAX_SEGMENT:
         raise RunDamaged(f"{path}: expected a segment of at most {_MAX_SEGMENT} bytes.")
-    return data
+    return bytes(data)
 
 
 def _check(step: Mapping[str, Any]) -> None:

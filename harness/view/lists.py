@@ -87,6 +87,12 @@ class _List(View):
     def open(self, app: App) -> None:
         """Open the row that is picked."""
 
+    def spell(self, app: App) -> str:
+        """Return in full what the row that is picked may show cut."""
+        grid = self.grid(app)
+        cells = zip(grid.columns, grid.rows[self.at], strict=True)
+        return "  ".join(cell for column, cell in cells if column.least and cell)
+
     def shown(self, app: App) -> list[tuple[Run, Sequence[Entry]]]:
         """Return the rollouts that the rows tell of, with their runs."""
         return [(app.run, app.entries())]
@@ -115,10 +121,12 @@ class _List(View):
         grid = self.grid(app)
         if not grid.rows:
             return [Text("  nothing is like that; f changes what is shown", "dim")]
-        height = self.height
+        layout = grid.layout(width - 2)
+        # Ids that differ in the middle alone look the same where they are cut.
+        spelled = self.height > 3 and grid.cuts(layout)
+        height = self.height - spelled
         self._top = max(0, min(self._top, self.at, len(grid.rows) - height))
         self._top = max(self._top, self.at - height + 1)
-        layout = grid.layout(width - 2)
         lines = []
         for number in range(self._top, min(self._top + height, len(grid.rows))):
             picked = number == self.at
@@ -127,14 +135,16 @@ class _List(View):
                 line = Text(f"{_MARK}{line.plain[1:]}", "reverse", no_wrap=True)
                 line.pad_right(max(0, width - line.cell_len))
             lines.append(line)
+        if spelled:
+            lines += [Text()] * (height - len(lines))
+            lines.append(Text(f"  {self.spell(app)}", "cyan", no_wrap=True))
         return lines
 
     def press(self, app: App, key: str) -> None:
         """Move, or open what is picked."""
         count = len(self.grid(app).rows)
-        moved = scrolled(key, self.at, count - 1, self.height)
-        if key == " ":
-            moved = scrolled("pgdn", self.at, count - 1, self.height)
+        key = "pgdn" if key == " " else key
+        moved = scrolled(key, self.at, count - 1, max(1, self.height - 2))
         if moved is not None:
             self.at = moved
         elif key in ("enter", "l", "right") and count:

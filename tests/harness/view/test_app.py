@@ -55,7 +55,7 @@ def test_moving(app: App) -> None:
     assert picked(press(app, "G")) == "desk_8 0"
     assert picked(press(app, "j j")) == "desk_8 0"
     assert picked(press(app, "g")) == "mini_0 0"
-    assert picked(press(app, "_", height=8)) == "desk_7 0"
+    assert picked(press(app, "_", height=10)) == "desk_7 0"
     assert picked(press(app, "k", height=6)) == "mini_1 0"
 
 
@@ -205,6 +205,18 @@ def test_a_run_that_goes_on_is_read_again(runs: ModuleType, tmp_path: Path) -> N
     assert "1/4" in screen
     assert "read again: 4 rollouts" in screen
     assert "step 2 of 2" in press(app, "G <enter> n")
+
+
+def test_what_is_cut_is_spelled_out_for_the_row_that_is_picked(
+    runs: ModuleType, tmp_path: Path
+) -> None:
+    tasks = [f"normal_single_turn_{kind}_function_0" for kind in ("single", "parallel")]
+    rollouts = [runs.played(task, 0, [runs.step("x")], "wrong " * 9) for task in tasks]
+    app = App([Run(runs.write_run(tmp_path, rollouts))])
+    screen = press(app, "j").split("\n")
+    assert tasks[1] in screen[-2]
+    assert tasks[1] not in "\n".join(screen[:-2])
+    assert tasks[1] in press(app, "", 160).split("\n")[4]
 
 
 def test_two_runs_side_by_side(runs: ModuleType, run: Path, tmp_path: Path) -> None:
