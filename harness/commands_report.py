@@ -139,7 +139,7 @@ def _pair(args: argparse.Namespace) -> int:
         _write(args.out, page(findings, drawn, args.title or title_of(findings)))
     written = _save(drawn, args.figures)
     if args.json:
-        terminal.say_json(findings.to_dict())
+        terminal.say_json({**findings.to_dict(), "notes": known.notes})
         return 0
     console = terminal.console()
     if findings.comparison.scripted:

@@ -79,7 +79,7 @@ def _tax(args: argparse.Namespace) -> int:
         unsolvable=known.unsolvable,
     )
     if args.json:
-        terminal.say_json(comparison.to_dict())
+        terminal.say_json({**comparison.to_dict(), "notes": known.notes})
         return 0
     console = terminal.console()
     comparison.render(console)

@@ -37,7 +37,7 @@ from agentenvs.harness.outcomes_file import (
     write_whole,
 )
 from agentenvs.harness.outcomes_rows import REQUIRED, Columns, RowError
-from agentenvs.harness.voids import open_rollouts, read_voids
+from agentenvs.harness.voids import check_void, open_rollouts, read_voids
 
 if TYPE_CHECKING:
     from agentenvs.harness.tax.counts import Counts
@@ -57,7 +57,8 @@ class Outcomes:
         voids: rows of void tries, as in `harness/voids.py`.
 
     Raises:
-        BadArgument: a row that is no outcome, or two rows of one rollout that disagree.
+        BadArgument: a row that is no outcome or no void try, or two rows of one rollout that
+            disagree.
     """
 
     def __init__(
@@ -73,16 +74,22 @@ class Outcomes:
             columns.finish()
         except RowError as bad:
             raise BadArgument(f"Row {bad.line}: {bad}.{bad.hint}") from None
-        self._fill(columns, settings or {}, voids=voids)
+        tries = []
+        for number, row in enumerate(voids, 1):
+            try:
+                tries.append(check_void(row))
+            except BadArgument as bad:
+                raise BadArgument(f"Void try {number}: {bad}") from None
+        self._fill(columns, settings or {}, voids=tries)
 
     def _fill(
         self,
         columns: Columns,
         settings: Mapping[str, Any],
         torn: bool = False,
-        voids: Iterable[Mapping[str, Any]] = (),
+        voids: Iterable[dict[str, Any]] = (),
     ) -> None:
-        self.voids: list[dict[str, Any]] = [dict(row) for row in voids]
+        self.voids: list[dict[str, Any]] = list(voids)
         self._open: list[tuple[str, int]] | None = None
         self.settings: dict[str, Any] = {**columns.marks, **settings}
         self.torn: bool = torn

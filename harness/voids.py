@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agentenvs.errors import RunDamaged
+from agentenvs.errors import BadArgument, RunDamaged
 from agentenvs.harness.durable import LineWriter, bounded, open_plain
 from agentenvs.harness.outcomes_file import dump
 from agentenvs.harness.outcomes_rows import decode, show
 from agentenvs.harness.records import Void
 
-__all__ = ["VOIDS", "VoidWriter", "open_rollouts", "read_voids", "void_row"]
+__all__ = ["VOIDS", "VoidWriter", "check_void", "open_rollouts", "read_voids", "void_row"]
 
 VOIDS = "voids.jsonl"
 _FIELDS: Mapping[str, tuple[type, ...]] = {
@@ -91,7 +91,10 @@ def read_voids(folder: Path) -> list[dict[str, Any]]:
                     if not file.read(1):
                         break
                     raise RunDamaged(f"{path}:{number}: expected JSON: {error}.") from None
-                rows.append(_checked(row, f"{path}:{number}"))
+                try:
+                    rows.append(check_void(row))
+                except BadArgument as bad:
+                    raise RunDamaged(f"{path}:{number}: {bad}") from None
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
@@ -99,14 +102,19 @@ def read_voids(folder: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _checked(row: Any, where: str) -> dict[str, Any]:
-    if not isinstance(row, dict):
-        raise RunDamaged(f"{where}: expected an object, got {show(row)}.")
+def check_void(row: Any) -> dict[str, Any]:
+    """Return the row of a void try.
+
+    Raises:
+        BadArgument: it is none.
+    """
+    if not isinstance(row, Mapping):
+        raise BadArgument(f"expected an object, got {show(row)}.")
     for name, types in _FIELDS.items():
         if type(row.get(name)) not in types:
             kind = " or ".join(one.__name__ for one in types)
-            raise RunDamaged(f"{where}: expected `{name}` to be {kind}, got {show(row.get(name))}.")
-    return row
+            raise BadArgument(f"expected `{name}` to be {kind}, got {show(row.get(name))}.")
+    return dict(row)
 
 
 def open_rollouts(

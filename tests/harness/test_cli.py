@@ -257,6 +257,9 @@ def test_a_run_with_open_rollouts_says_so_and_the_same_command_ends_it(
     told = " ".join(capsys.readouterr().out.split())
     for name in ("base", "post"):
         assert f"2 of the 6 rollouts of {name} are still open (2 of them void), so that n" in told
+    for verb in ("tax", "report"):
+        assert main([verb, out, out, "--json"]) == 0
+        assert len(json.loads(capsys.readouterr().out)["notes"]) == 2
     (tmp_path / "mended").touch()
     assert main([*command, "--out", out]) == 0
     told = " ".join(capsys.readouterr().out.split())

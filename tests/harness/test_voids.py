@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentenvs.errors import RunDamaged
+from agentenvs.errors import BadArgument, RunDamaged
 from agentenvs.harness.outcomes import Outcomes, write_settings
 from agentenvs.harness.records import Void
 from agentenvs.harness.voids import VoidWriter, open_rollouts, read_voids
@@ -145,3 +145,9 @@ def test_renumbered_parts_keep_their_holes() -> None:
 def test_how_often_a_rollout_was_tried_makes_no_two_rows_disagree() -> None:
     one, two = Outcomes([row("a", 0)]), Outcomes([row("a", 0, attempt=2)])
     assert len(one.merge(two)) == 1
+
+
+@pytest.mark.parametrize("bad", [{}, {**ROW, "rollout": "1"}, 3])
+def test_a_void_try_that_is_none_is_refused(bad: Any) -> None:
+    with pytest.raises(BadArgument, match="Void try 2: expected"):
+        Outcomes([], {}, [ROW, bad])
