@@ -27,6 +27,12 @@ def named_measures(ablation: Ablation) -> list[tuple[str, Factorial]]:
 
 def words(ablation: Ablation) -> list[str]:
     """Return what came out as sentences: of which model the harness does more, and the tax."""
+    if not any(report.solved for report in ablation.arms.values()):
+        most = max(report.rollouts for report in ablation.arms.values())
+        return [
+            f"No arm solved anything in up to {most} rollouts: beyond the bounds of pass@k nothing "
+            "can be said of model, harness or interaction."
+        ]
     lines = [_interaction(name, measure, ablation) for name, measure in named_measures(ablation)]
     if ablation.measures.K > 1:
         lines.append(_tax(ablation))
@@ -83,10 +89,14 @@ def _why(measure: Factorial, ablation: Ablation) -> str:
     if not same:
         return "the arms differ by as much in every task"
     nothing = [name for name in same if ablation.arms[name].solved == 0]
-    told = [f"nothing was solved in {' and '.join(nothing)}"] if nothing else []
+    told = [f"nothing was solved in {_listed(nothing)}"] if nothing else []
     others = [name for name in same if name not in nothing]
-    told += [f"no task of {' and '.join(others)} differs from another"] if others else []
+    told += [f"no task of {_listed(others)} differs from another"] if others else []
     return "; ".join(told)
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 def _span(estimate: Estimate) -> str:

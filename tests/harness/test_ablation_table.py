@@ -106,6 +106,11 @@ def test_nothing_solved_is_said_and_no_number_made_of_it() -> None:
     assert "undefined" not in text
 
 
+def test_four_arms_that_solve_nothing_say_nothing() -> None:
+    (told,) = words(ablation([[0] * 5] * 4))
+    assert told.startswith("No arm solved anything in up to 40 rollouts")
+
+
 def test_an_arm_that_never_failed_leaves_s_undefined() -> None:
     found = ablation([BASE_NONE, BASE_LIGHT, POST_NONE, [N] * len(BASE_NONE)])
     assert (
