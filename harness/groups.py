@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from agentenvs.errors import BadArgument, RunDamaged, RunError, SettingsDiffer
 from agentenvs.harness.exchange import HOTTEST, Sampling
+from agentenvs.harness.jobs import Job
 from agentenvs.harness.outcomes import Outcomes
-from agentenvs.harness.pool import Job
 
 __all__ = ["Groups", "Sampler", "describe_sampler", "unchanged_by_failure"]
 

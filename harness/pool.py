@@ -5,82 +5,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import gymnasium
 
 from agentenvs.core import ToolCall
 from agentenvs.errors import AgentEnvsError, PolicyError, RunError
-from agentenvs.harness.episode import Episode, Step
-from agentenvs.harness.exchange import Completion, Sampling
+from agentenvs.harness.episode import Episode
+from agentenvs.harness.exchange import Completion
 from agentenvs.harness.faults import FAULTS, Breaker, reason_of, told
+from agentenvs.harness.jobs import Job
 from agentenvs.harness.policies.base import Policy
 from agentenvs.harness.policies.user import PolicyUser, UserAsked
 from agentenvs.harness.progress import Progress, Reporter
 from agentenvs.harness.prompts import Prompt
-from agentenvs.harness.records import Played, Void
+from agentenvs.harness.records import Played, Void, parse_counts
 from agentenvs.harness.seeds import derive
 
-__all__ = ["Engine", "Job", "Pool", "parse_counts"]
+__all__ = ["Pool"]
 
 T = TypeVar("T")
-
-
-class Job(NamedTuple):
-    """One rollout to be played."""
-
-    task: str
-    rollout: int
-    sampling: Sampling
-
-
-class Engine(Protocol):
-    """What plays jobs: the `Pool` within this process, or one that spreads them."""
-
-    async def play(
-        self, jobs: Sequence[Job], size: int, progress: Progress, reporter: Reporter
-    ) -> None:
-        """Play every job, at most `size` at a time, and keep `progress` up to date."""
-        ...
-
-    def close(self) -> None:
-        """Free what it holds; harmless when repeated."""
-        ...
-
-
-def parse_counts(steps: Sequence[Step]) -> dict[str, int]:
-    """Return how the replies of an episode were read, as counts of steps.
-
-    Returns:
-        `calls`, `words` and `malformed`: what the reading came to. Of the steps with calls,
-        `repaired` were mended in some way, `strict` would have been read by the strict parser
-        too, and `rescued` would not (where a relaxed parser read them and says so).
-    """
-    calls = words = malformed = repaired = strict = rescued = 0
-    for step in steps:
-        parse = step.parse
-        status = parse.get("status")
-        if status == "calls":
-            calls += 1
-            repaired += bool(parse.get("repairs"))
-            reads = parse.get("strict")
-            strict += reads is True
-            rescued += reads is False
-        elif status == "words":
-            words += 1
-        elif status == "malformed":
-            malformed += 1
-    return {
-        "calls": calls,
-        "words": words,
-        "malformed": malformed,
-        "repaired": repaired,
-        "strict": strict,
-        "rescued": rescued,
-    }
 
 
 class _Slot(NamedTuple):

@@ -15,8 +15,8 @@ from typing import Any
 from agentenvs import errors
 from agentenvs.errors import BadArgument, RunError
 from agentenvs.harness.faults import Breaker, told
+from agentenvs.harness.jobs import Job
 from agentenvs.harness.playing import Cast
-from agentenvs.harness.pool import Job
 from agentenvs.harness.progress import Progress, Reporter
 from agentenvs.harness.ray_cluster import Cluster, load_ray
 from agentenvs.harness.ray_rota import Hand, Rota

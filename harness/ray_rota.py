@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
 
-from agentenvs.harness.pool import Job
+from agentenvs.harness.jobs import Job
 from agentenvs.harness.records import Played, Void
 
 __all__ = ["Hand", "Rota"]

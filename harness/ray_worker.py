@@ -16,9 +16,10 @@ from gymnasium.envs.registration import EnvSpec
 from agentenvs import registry
 from agentenvs.errors import AgentEnvsError, PolicyError, RunError
 from agentenvs.harness.folder import differences, versions
+from agentenvs.harness.jobs import Job
 from agentenvs.harness.playing import Cast, Playing
 from agentenvs.harness.policies.callable import CallablePolicy
-from agentenvs.harness.pool import Job, Pool
+from agentenvs.harness.pool import Pool
 from agentenvs.harness.progress import Progress, Reporter
 from agentenvs.harness.records import Played, Void
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from agentenvs.core import Message
     from agentenvs.harness.episode import Episode, Step
 
-__all__ = ["Played", "Void"]
+__all__ = ["Played", "Void", "parse_counts"]
 
 
 class Played(NamedTuple):
@@ -70,3 +70,35 @@ class Void(NamedTuple):
     reason: str
     error: str
     wall_s: float
+
+
+def parse_counts(steps: Sequence[Step]) -> dict[str, int]:
+    """Return how the replies of an episode were read, as counts of steps.
+
+    Returns:
+        `calls`, `words` and `malformed`: what the reading came to. Of the steps with calls,
+        `repaired` were mended in some way, `strict` would have been read by the strict parser
+        too, and `rescued` would not (where a relaxed parser read them and says so).
+    """
+    calls = words = malformed = repaired = strict = rescued = 0
+    for step in steps:
+        parse = step.parse
+        status = parse.get("status")
+        if status == "calls":
+            calls += 1
+            repaired += bool(parse.get("repairs"))
+            reads = parse.get("strict")
+            strict += reads is True
+            rescued += reads is False
+        elif status == "words":
+            words += 1
+        elif status == "malformed":
+            malformed += 1
+    return {
+        "calls": calls,
+        "words": words,
+        "malformed": malformed,
+        "repaired": repaired,
+        "strict": strict,
+        "rescued": rescued,
+    }

@@ -16,11 +16,11 @@ from agentenvs.errors import BadArgument, RunError, UnknownName, did_you_mean
 from agentenvs.harness.exchange import Sampling
 from agentenvs.harness.folder import Memory, RunFolder
 from agentenvs.harness.groups import Groups, Sampler, describe_sampler, unchanged_by_failure
+from agentenvs.harness.jobs import Engine
 from agentenvs.harness.outcomes import Outcomes
 from agentenvs.harness.playing import Cast, Playing
 from agentenvs.harness.policies.base import Policy
 from agentenvs.harness.policies.callable import CallablePolicy
-from agentenvs.harness.pool import Engine
 from agentenvs.harness.progress import Progress, reporter
 from agentenvs.harness.prompts import Prompt
 from agentenvs.harness.records import Played, Void

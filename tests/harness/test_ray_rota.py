@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentenvs.harness.exchange import Sampling
-from agentenvs.harness.pool import Job
+from agentenvs.harness.jobs import Job
 from agentenvs.harness.ray_rota import Hand, Rota
 from agentenvs.harness.records import Played, Void
 
