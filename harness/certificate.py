@@ -22,7 +22,8 @@ from agentenvs.harness.durable import LONGEST, open_plain, write_whole
 from agentenvs.harness.folder import FREE
 from agentenvs.harness.outcomes_rows import decode
 from agentenvs.harness.replay_findings import OUTCOMES, RUN, TRANSCRIPTS, Finding, Kind
-from agentenvs.harness.replay_rows import MARK, Rows, RowSums
+from agentenvs.harness.replay_rows import Rows
+from agentenvs.harness.replay_sums import MARK, RowSums
 from agentenvs.harness.row_sums import setting_sums
 
 __all__ = [

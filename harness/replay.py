@@ -6,6 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,17 +20,24 @@ from agentenvs.harness.certificate import (
     read_certificate,
     write_certificate,
 )
-from agentenvs.harness.durable import open_plain
+from agentenvs.harness.durable import at_rest, open_plain
 from agentenvs.harness.folder import versions
+from agentenvs.harness.groups import Sampler
 from agentenvs.harness.outcomes_file import read_settings
 from agentenvs.harness.progress import Progress, reporter
 from agentenvs.harness.prompts import Prompt
 from agentenvs.harness.replay_findings import OUTCOMES, Finding, Verification
 from agentenvs.harness.replay_play import Setup
 from agentenvs.harness.replay_rows import Rows
-from agentenvs.harness.replay_settings import against_now, check_settings, other_versions, within
+from agentenvs.harness.replay_settings import (
+    against_now,
+    against_sampler,
+    check_settings,
+    other_versions,
+    within,
+)
 from agentenvs.harness.replay_workers import check_all
-from agentenvs.harness.transcripts import segments
+from agentenvs.harness.segments import segments
 from agentenvs.harness.voids import read_voids
 
 __all__ = ["verify"]
@@ -44,6 +52,7 @@ def verify(
     env_id: str | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
     prompt: Prompt | None = None,
+    sampler: Sampler | None = None,
     progress: bool | Callable[[Progress], Any] = False,
 ) -> Verification:
     """Play every recorded rollout again without a model, and name what does not hold.
@@ -70,6 +79,8 @@ def verify(
         env_kwargs: arguments of the environment that say where things lie on this machine
             (`catalog` of WebShop).
         prompt: the run's prompt, where it was one of its own.
+        sampler: the run's sampler, where it was one of its own or had learned before the run
+            began, in the state of then.
         progress: True to show it on standard error, or a function called with a `Progress` as
             each rollout is done.
 
@@ -82,15 +93,29 @@ def verify(
     """
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise BadArgument(f"Expected `jobs` to be an int of at least 1, got {jobs!r}.")
-    began = time.perf_counter()
     folder = Path(run)
     settings = read_settings(folder)
     if settings is None:
         raise RunDamaged(f"{folder}: expected a run folder with run.json, found none.")
     check_settings(settings)
-    _check_quiet(folder)
-    if not segments(folder):
-        raise RunError(f"{folder} holds no transcripts: there is nothing to replay.")
+    with at_rest(folder):
+        if not segments(folder):
+            raise RunError(f"{folder} holds no transcripts: there is nothing to replay.")
+        setup = Setup(settings, env_id, env_kwargs, prompt)
+        return _verify(folder, setup, jobs, quick, write, sampler, progress)
+
+
+def _verify(
+    folder: Path,
+    setup: Setup,
+    jobs: int,
+    quick: bool,
+    write: bool,
+    sampler: Sampler | None,
+    progress: bool | Callable[[Progress], Any],
+) -> Verification:
+    began = time.perf_counter()
+    settings = setup.settings
     before = read_certificate(folder)
     rows = Rows(folder, settings)
     findings = list(within(settings))
@@ -104,7 +129,6 @@ def verify(
             pass
         findings.extend(_new(before, rows))
     else:
-        setup = Setup(settings, env_id, env_kwargs, prompt)
         recorded = setup.arm()
         played = recorded.arm.env_id
         findings.extend(against_now(settings, recorded))
@@ -112,9 +136,11 @@ def verify(
         notes += [line for line in changed if line not in stale]
         if played != settings["env_id"]:
             notes.append(f"Played in {played}, which shows and judges the same.")
-        setup = Setup(settings, env_id, env_kwargs, prompt, stale=bool(stale))
-        findings.extend(_replayed(rows, setup, jobs, progress, folder))
+        findings.extend(_replayed(rows, replace(setup, stale=bool(stale)), jobs, progress, folder))
     findings.extend(rows.findings)
+    if settings.get("sampler") and not quick and not findings:
+        # A verdict that was edited would lead a sampler to other temperatures after it.
+        findings.extend(against_sampler(folder, settings, sampler, notes))
     notes += rows.notes
     if before is not None:
         findings.extend(compare(before, settings, rows))
@@ -217,18 +243,3 @@ def _lines(folder: Path) -> int:
             count += block.count(b"\n")
         return count
     return 0
-
-
-def _check_quiet(folder: Path) -> None:
-    """Raise where a run is under way in the folder."""
-    try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        with open_plain(folder / OUTCOMES) as file:
-            fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise RunError(f"{folder}: a run is writing to this folder; verify it after.") from None
-    except OSError:
-        return

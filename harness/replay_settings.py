@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from agentenvs import registry
-from agentenvs.errors import AgentEnvsError, RunDamaged
+from agentenvs.errors import AgentEnvsError, RunDamaged, SettingsDiffer
 from agentenvs.harness.code_sum import code_sum
 from agentenvs.harness.folder import FREE, versions
+from agentenvs.harness.groups import Sampler, unchanged_by_failure
 from agentenvs.harness.recorded_arm import RecordedArm
-from agentenvs.harness.replay_findings import RUN, Finding
+from agentenvs.harness.recorded_sampler import recorded_sampler
+from agentenvs.harness.replay_findings import OUTCOMES, RUN, Finding
 from agentenvs.harness.row_sums import setting_sums
+from agentenvs.harness.sampler_replay import replay_sampler
 
-__all__ = ["against_now", "check_settings", "other_versions", "within"]
+__all__ = ["against_now", "against_sampler", "check_settings", "other_versions", "within"]
 
 
 def check_settings(settings: Mapping[str, Any]) -> None:
@@ -23,40 +27,57 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     Raises:
         RunDamaged: says which.
     """
+    merged = settings.get("merged_from")
     kinds: Mapping[str, tuple[tuple[type, ...], str]] = {
-        "seed": ((int,), "a number"),
+        "seed": ((int,) if merged is None else (int, type(None)), "a number"),
         "n": ((int,), "a number"),
         "max_requests": ((int, type(None)), "a number or null"),
         "sampling": ((dict,), "an object"),
         "task_ids": ((list,), "a list"),
+        "history": ((list, type(None)), "a list"),
         "policy": ((dict,), "an object"),
+        "sampler": ((dict, type(None)), "an object or null"),
     }
     for key, (types, told) in kinds.items():
         if type(settings.get(key)) not in types:
             raise RunDamaged(
                 f"Expected `{key}` in run.json to be {told}, got {settings.get(key)!r:.60}."
             )
+    if merged is not None and not (
+        isinstance(merged, list) and merged and all(map(_is_origin, merged))
+    ):
+        raise RunDamaged("Expected `merged_from` in run.json as a merge writes it.")
     if settings["n"] < 1:
         raise RunDamaged(f"Expected `n` in run.json to be at least 1, got {settings['n']}.")
     if not all(isinstance(task, str) for task in settings["task_ids"]):
         raise RunDamaged("Expected `task_ids` in run.json to list texts.")
 
 
+def _is_origin(found: object) -> bool:
+    return isinstance(found, Mapping) and all(
+        type(found.get(key)) is int for key in ("first", "n", "seed")
+    )
+
+
 def within(settings: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield where the settings contradict themselves."""
-    history = settings.get("history")
-    last = history[-1] if isinstance(history, list) and history else {}
-    if not isinstance(last, Mapping):
-        last = {}
-    then = last.get("settings")
+    history = settings.get("history") or []
+    starts = [one for one in history if isinstance(one, Mapping)]
+    merged = settings.get("merged_from")
+    then = starts[-1].get("settings") if starts else None
     if isinstance(then, Mapping):
         now = setting_sums(settings, FREE)
+        # The runs that were merged had tasks, and may have had seeds, of their own.
+        apart = () if merged is None else ("tasks", "task_hash", "task_ids", "seed")
         for key in then:
-            if then[key] != now.get(key):
+            if then[key] != now.get(key) and key not in apart:
                 value = settings.get(key)
                 yield Finding("edited", None, None, RUN, key, value, "not what the run began with")
-    if last.get("n", settings["n"]) != settings["n"]:
-        yield Finding("edited", None, None, RUN, "n", settings["n"], last.get("n"))
+    planned = [start["n"] for start in starts[-1:] if "n" in start]
+    if merged is not None:
+        planned += [max(one["first"] + one["n"] for one in merged)]
+    if planned and settings["n"] not in planned:
+        yield Finding("edited", None, None, RUN, "n", settings["n"], planned[-1])
     names = "\0".join(settings["task_ids"]).encode("utf-8", "surrogatepass")
     found = hashlib.sha256(names).hexdigest()[:12]
     told = settings.get("task_hash")
@@ -88,10 +109,37 @@ def against_now(settings: Mapping[str, Any], recorded: RecordedArm) -> Iterator[
             yield Finding("stale", None, None, RUN, "tasks", recorded_as, told)
 
 
+def against_sampler(
+    folder: Path, settings: Mapping[str, Any], sampler: Sampler | None, notes: list[str]
+) -> Iterator[Finding]:
+    """Yield where temperatures are not those that the run's sampler gives.
+
+    Args:
+        folder: the run folder; everything else in it holds.
+        settings: what its `run.json` holds.
+        sampler: one in the state in which the run began; None builds it from the settings.
+        notes: gets a line where there is no such sampler to be built.
+    """
+    told: Mapping[str, Any] = settings["sampler"]
+    made = recorded_sampler(told) if sampler is None else sampler
+    if made is None or settings.get("merged_from") is not None:
+        notes.append(
+            f"Temperatures are those of the transcripts; what the sampler {told.get('name')!r} "
+            "would have given was not asked."
+        )
+        return
+    try:
+        with unchanged_by_failure(made):
+            replay_sampler(folder, made)
+    except SettingsDiffer as differs:
+        now = "what the sampler gives, unless it had learned before the run began"
+        yield Finding("edited", None, None, OUTCOMES, "temperature", str(differs), now)
+
+
 def other_versions(settings: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
     """Return the versions that the run began with, and lines `NAME: then -> now`."""
-    history = settings.get("history")
-    starts = [one for one in history if isinstance(one, Mapping)] if history else []
+    history = settings.get("history") or []
+    starts = [one for one in history if isinstance(one, Mapping)]
     now = versions()
     code = code_sum(str(settings.get("env_id")))
     first: dict[str, str] = {}

@@ -11,7 +11,8 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from agentenvs.errors import RunError
-from agentenvs.harness.replay_play import Checked, Replayer, Setup
+from agentenvs.harness.replay_check import Checked, Checker
+from agentenvs.harness.replay_play import Setup
 from agentenvs.harness.replay_rows import Record
 
 __all__ = ["check_all"]
@@ -40,12 +41,12 @@ def check_all(
         SourceError: official data cannot be had.
     """
     if jobs == 1:
-        replayer = Replayer(setup)
+        checker = Checker(setup)
         try:
             for record in records:
-                yield record.task, record.rollout, replayer.check(record)
+                yield record.task, record.rollout, checker.check(record)
         finally:
-            replayer.close()
+            checker.close()
         return
     batches = _batches(records)
     crew: dict[Connection, _Worker] = {}
@@ -118,10 +119,10 @@ def _serve(connection: Connection, setup: Setup) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with connection:
         try:
-            replayer = Replayer(setup)
+            checker = Checker(setup)
             while True:
                 batch = connection.recv()
-                connection.send([replayer.check(record) for record in batch])
+                connection.send([checker.check(record) for record in batch])
         except (EOFError, OSError):
             return
         except Exception as error:

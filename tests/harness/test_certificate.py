@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agentenvs.errors import RunDamaged, RunError
 from agentenvs.harness import run, verify
-from agentenvs.harness.replay_rows import RowSums
+from agentenvs.harness.replay_sums import RowSums
 
 TASK = "0/order/shelf/three"
 SETTINGS: dict[str, Any] = {"tasks": [TASK, "0/order/lamp/one"], "seed": 2}

@@ -6,14 +6,20 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
+from agentenvs import tasks as tasks_of
 from agentenvs.core import ToolCall
 from agentenvs.errors import BadArgument, RunDamaged, RunError
 from agentenvs.harness import Completion, Light, Plain, Request, run, verify
+from agentenvs.harness.merge import merge_runs
 from agentenvs.harness.policies import RandomPolicy
 from agentenvs.harness.progress import Progress
+from agentenvs.harness.ptgs import PTGS
 from agentenvs.webshop.locate import open_catalog
+
+LAB = tasks_of("ToolLab", "mini")
 
 
 @pytest.fixture(scope="module")
@@ -205,8 +211,6 @@ def test_an_error_in_another_process_is_told(ledger: ModuleType, tmp_path: Path)
 def test_a_sampler_sets_temperatures_that_are_held_against_the_transcripts(
     tamper: ModuleType, tmp_path: Path
 ) -> None:
-    from agentenvs.harness.ptgs import PTGS
-
     settings: dict[str, Any] = {"tasks": "mini", "n": 4, "group": 2, "sampler": PTGS(tau=1.5)}
     with pytest.warns(UserWarning, match="function of the conversation alone"):
         run("BFCLv4", lambda text: "No.", out=tmp_path, **settings)
@@ -218,6 +222,59 @@ def test_a_sampler_sets_temperatures_that_are_held_against_the_transcripts(
     tamper.outcomes(tmp_path, edit)
     (finding,) = verify(tmp_path).findings
     assert (finding.kind, finding.field, finding.replayed) == ("edited", "temperature", 0.123)
+
+
+def test_temperatures_that_were_changed_in_both_files_are_not_what_the_sampler_gives(
+    tamper: ModuleType, tmp_path: Path
+) -> None:
+    tasks = ["mini_files_8", "mini_files_9"]
+    with pytest.warns(UserWarning, match="function of the conversation alone"):
+        run("BFCLv4", lambda _: "No.", n=4, group=2, tasks=tasks, sampler=PTGS(), out=tmp_path)
+
+    def edit(rows: list[dict[str, Any]]) -> None:
+        tamper.row(rows, tasks[0], 3)["temperature"] = 0.123
+        if "sum" in tamper.row(rows, tasks[0], 3):
+            tamper.resealed(tamper.row(rows, tasks[0], 3))
+
+    tamper.transcripts(tmp_path, edit)
+    tamper.outcomes(tmp_path, edit)
+    (finding,) = verify(tmp_path).findings
+    assert (finding.file, finding.field) == ("outcomes.jsonl", "temperature")
+    assert "rollout 3 was played at temperature 0.123" in finding.recorded
+
+
+def test_a_sampler_that_had_learned_is_given(sampling: ModuleType, tmp_path: Path) -> None:
+    tasks = ["mini_files_8", "mini_files_9"]
+
+    def learned() -> PTGS:
+        sampler = PTGS(tau=1.5)
+        for _ in range(3):
+            sampler.temperatures(tasks)
+            sampler.update(tasks, np.array([0, 4]), np.array([4, 4]))
+        return sampler
+
+    with pytest.warns(UserWarning, match="function of the conversation alone"):
+        run("BFCLv4", lambda _: "No.", n=4, tasks=tasks, sampler=learned(), out=tmp_path)
+    (finding,) = verify(tmp_path).findings
+    assert "unless it had learned before" in finding.replayed
+    assert verify(tmp_path, sampler=learned()).ok
+
+
+def test_shards_and_separate_runs_that_were_merged(tamper: ModuleType, tmp_path: Path) -> None:
+    how: dict[str, Any] = {"n": 2, "seed": 1}
+    run("ToolLab", "scripted:wide", tasks=LAB[:3], out=tmp_path / "a", **how)
+    run("ToolLab", "scripted:wide", tasks=LAB[3:5], out=tmp_path / "b", **how)
+    run("ToolLab", "scripted:wide", tasks=LAB[:3], out=tmp_path / "c", n=3, seed=2)
+    merge_runs(tmp_path / "ab", [tmp_path / "a", tmp_path / "b"])
+    found = verify(tmp_path / "ab")
+    assert found.findings == ()
+    assert (found.verified, found.open) == (10, 0)
+    merge_runs(tmp_path / "ac", [tmp_path / "a", tmp_path / "c"], renumber=True)
+    found = verify(tmp_path / "ac")
+    assert found.findings == ()
+    assert (found.verified, found.open) == (15, 0)
+    tamper.outcomes(tmp_path / "ac", lambda rows: rows[-1].update(seed=3))
+    assert {finding.field for finding in verify(tmp_path / "ac").findings} == {"row", "seed"}
 
 
 def test_progress_is_told(copy: Path) -> None:
@@ -273,7 +330,7 @@ def test_a_run_under_way_is_left_alone(copy: Path) -> None:
     fcntl = pytest.importorskip("fcntl")
     with (copy / "outcomes.jsonl").open("rb") as file:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX)
-        with pytest.raises(RunError, match="a run is writing"):
+        with pytest.raises(RunError, match="another run is writing"):
             verify(copy)
     assert verify(copy).ok
 
