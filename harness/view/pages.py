@@ -12,7 +12,7 @@ from agentenvs.harness.plain_text import printable
 from agentenvs.harness.view.entries import Entry, Run
 from agentenvs.harness.view.grid import one_line
 
-__all__ = ["LONGEST", "Block", "Page", "facts", "lines_of", "pages_of", "wrapped"]
+__all__ = ["LONGEST", "Block", "Page", "facts", "lines_of", "pages_of", "repairs_of", "wrapped"]
 
 #: how many characters of one text are shown before somebody asks for the whole
 LONGEST = 4000
@@ -111,6 +111,12 @@ def _step(number: int, count: int, step: Mapping[str, Any]) -> Page:
     )
 
 
+def repairs_of(step: Mapping[str, Any]) -> list[str]:
+    """Return the names of the repairs that a step's reply needed."""
+    found = (step["parse"] or {}).get("repairs")
+    return [str(name) for name in found] if isinstance(found, list) else []
+
+
 def _notes(step: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     parse = step["parse"] or {}
     status, reason = str(parse.get("status", "")), str(parse.get("reason", ""))
@@ -120,9 +126,9 @@ def _notes(step: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         told[0] = f"read as {calls} call{'' if calls == 1 else 's'}"
     if form not in (status, ""):
         told.append(f"format {form}")
-    mended = parse.get("repairs")
-    if isinstance(mended, list) and mended:
-        told.append("mended: " + ", ".join(map(str, mended)))
+    mended = repairs_of(step)
+    if mended:
+        told.append("mended: " + ", ".join(mended))
     if status == "calls" and parse.get("strict") is False:
         told.append("rescued (strict reads it otherwise)")
     told.append(f"finish {step['finish_reason']}")

@@ -10,7 +10,7 @@ from rich.text import Text
 from agentenvs.errors import RunDamaged
 from agentenvs.harness.view.entries import Entry
 from agentenvs.harness.view.lists import View, scrolled
-from agentenvs.harness.view.pages import Page, facts, lines_of, pages_of, wrapped
+from agentenvs.harness.view.pages import Page, facts, lines_of, pages_of, repairs_of, wrapped
 from agentenvs.harness.view.tables import STYLES
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Reading(View):
                 if number and _says(page, wanted.text):
                     return number
             elif wanted.repair is not None:
-                if wanted.repair in (parse.get("repairs") or ()):
+                if step and wanted.repair in repairs_of(step):
                     return number
             elif wanted.rescued:
                 if parse.get("status") == "calls" and parse.get("strict") is False:
@@ -157,8 +157,8 @@ class Reading(View):
 
     def _to_mended(self, app: App) -> None:
         for number in range(self._page + 1, len(self._pages)):
-            parse = (self._row["steps"][number - 1]["parse"] if self._row else None) or {}
-            if parse.get("repairs") or parse.get("status") == "malformed":
+            step = self._row["steps"][number - 1] if self._row else {"parse": None}
+            if repairs_of(step) or (step["parse"] or {}).get("status") == "malformed":
                 self._turn(number)
                 return
         app.say("no later reply was mended or malformed")

@@ -99,3 +99,16 @@ def test_what_was_looked_for_is_marked() -> None:
     for line in lines_of(page("one Two three"), 40, found="two"):
         console.print(line)
     assert "\x1b[7mTwo\x1b[0m" in console.export_text(styles=True)
+
+
+def test_parses_of_other_shapes_are_shown(runs: ModuleType, tmp_path: Path) -> None:
+    odd = [
+        runs.step("a", repairs=[])._replace(parse={"repairs": 3, "status": ["x"], "calls": "two"}),
+        runs.step("b")._replace(parse={}, finish_reason=None, reward=None),
+    ]
+    rollouts = [runs.played("a", 0, [runs.step("c"), runs.step("d")])._replace(steps=odd)]
+    found = Run(runs.write_run(tmp_path, rollouts))
+    entry = found.by_key["a", 0]
+    _, one, two = pages_of(found, entry, found.transcripts.read(entry.key))
+    assert one.notes[0][0] == "read as ['x']; finish stop; reward 0"
+    assert two.notes[0][0] == "nothing says how it was read; finish None; reward None"
