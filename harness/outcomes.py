@@ -146,8 +146,16 @@ class Outcomes:
         columns = [(key, column) for key, column in self._fields.items()]
         rows = zip(self._task.tolist(), self._rollout.tolist(), self._success.tolist(), strict=True)
         for at, (task, rollout, success) in enumerate(rows):
-            row = {"task_id": self._names[task], "rollout": rollout, "success": success}
-            row.update((key, column[at]) for key, column in columns if column[at] is not None)
+            row: dict[str, Any] = {
+                "task_id": self._names[task],
+                "rollout": rollout,
+                "success": success,
+            }
+            for key, column in columns:
+                value = column[at]
+                if value is not None:
+                    # Rows may share an object; whoever changes a row changes that one alone.
+                    row[key] = value.copy() if type(value) is dict else value
             yield row
 
     def __repr__(self) -> str:
@@ -187,6 +195,8 @@ class Outcomes:
 
     def column(self, name: str) -> list[Any]:
         """Return one field of every row, None where a row lacks it, in the order of the rows.
+
+        The values are the store's own, and rows may share one: change none in place.
 
         Raises:
             UnknownName: no row has it.

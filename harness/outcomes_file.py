@@ -21,7 +21,7 @@ from agentenvs.harness.durable import (
     stopped,
     write_whole,
 )
-from agentenvs.harness.outcomes_rows import Columns, RowError, check, decode, show
+from agentenvs.harness.outcomes_rows import Columns, RowError, check, decode, line_decoder, show
 
 __all__ = [
     "OUTCOMES",
@@ -186,6 +186,7 @@ def read_lines(path: Path, columns: Columns, run: bool) -> bool:
         OSError: the file cannot be read.
     """
     number = 0
+    read = line_decoder()
     with open_plain(path) as file:
         try:
             for number, line in enumerate(bounded(file), 1):
@@ -193,7 +194,7 @@ def read_lines(path: Path, columns: Columns, run: bool) -> bool:
                 bare = line.rstrip(b"\0") if line[-1:] == b"\0" else line
                 try:
                     text = bare.decode("utf-8-sig" if number == 1 else "utf-8")
-                    row = decode(text) if not text.isspace() else None
+                    row = read(text) if not text.isspace() else None
                 except (ValueError, RecursionError) as error:
                     if (run or columns.index) and not file.read(1):
                         return True

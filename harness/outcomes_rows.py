@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import repeat
 from types import NoneType
 from typing import Any
@@ -12,7 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FORMS", "REQUIRED", "Columns", "RowError", "check", "decode", "show"]
+__all__ = [
+    "FORMS",
+    "REQUIRED",
+    "Columns",
+    "RowError",
+    "check",
+    "decode",
+    "line_decoder",
+    "show",
+]
 
 #: the fields that every row has
 REQUIRED = ("task_id", "rollout", "success")
@@ -28,6 +37,8 @@ FORMS = (
 _NOT_COMPARED = frozenset({"attempt", "wall_s"})
 _MAX_FIELDS = 256
 _MAX_ROLLOUT = 2**53
+_MOST_SHARED = 2**14
+_INTEGERS = frozenset({int})
 # Each rollout takes 25 bytes; a count in a file must not ask for more than memory has.
 _MAX_COUNTED = 20_000_000
 _FIELD_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
@@ -50,6 +61,21 @@ def _no_constant(name: str) -> Any:
 decode = json.JSONDecoder(parse_constant=_no_constant).decode
 
 
+def line_decoder() -> Callable[[str], Any]:
+    """Return what reads lines as `decode` does, and makes equal numbers of different lines one."""
+    floats = _Shared(float)
+    whole = json.JSONDecoder(parse_constant=_no_constant, parse_float=floats.__getitem__)
+
+    def read(text: str) -> Any:
+        if text.startswith("{"):
+            value, end = whole.raw_decode(text)
+            if end == len(text) - 1 and text.endswith("\n"):
+                return value
+        return whole.decode(text)
+
+    return read
+
+
 class RowError(Exception):
     """A row that is no outcome.
 
@@ -62,6 +88,49 @@ class RowError(Exception):
         super().__init__(why)
         self.line = line
         self.hint = f" {FORMS}" if form else ""
+
+
+class _Shared(dict[str, Any]):
+    """Values by a text, each made once, the first ones alone where there are very many.
+
+    Args:
+        make: makes a value from its text.
+    """
+
+    def __init__(self, make: Callable[[str], Any] = str) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, text: str) -> Any:
+        """Return the value of a text that was not there before."""
+        value = self._make(text)
+        if len(self) < _MOST_SHARED:
+            self[text] = value
+        return value
+
+
+class _Counts:
+    """Objects of integers with the same keys, each there once.
+
+    Args:
+        keys: the keys.
+    """
+
+    def __init__(self, keys: tuple[str, ...]) -> None:
+        self._keys = keys
+        self._known: dict[tuple[int, ...], dict[str, int]] = {}
+
+    def share(self, value: Any) -> Any:
+        """Return an equal object that is there already, or this one, which then is."""
+        if type(value) is not dict or tuple(value) != self._keys:
+            return value
+        counts = tuple(value.values())
+        # True equals 1, and is another value.
+        if not _INTEGERS.issuperset(map(type, counts)):
+            return value
+        if len(self._known) >= _MOST_SHARED:
+            return self._known.get(counts, value)
+        return self._known.setdefault(counts, value)
 
 
 class Columns:
@@ -82,6 +151,11 @@ class Columns:
         self.line = array("q")
         self.fields: dict[str, list[Any]] = {}
         self.marks: dict[str, Any] = {}
+        # What the last row looked like, and where such rows go.
+        self._shape: tuple[str, ...] = ()
+        self._places: list[tuple[Callable[[Any], None], Callable[[Any], Any] | None]] = []
+        self._texts = _Shared()
+        self._counts: dict[tuple[str, ...], _Counts] = {}
 
     def add(self, row: Any, line: int) -> None:
         """Add a row of any kind.
@@ -89,6 +163,9 @@ class Columns:
         Raises:
             RowError: it is no outcome.
         """
+        if type(row) is dict and tuple(row) == self._shape and self._add_alike(row, line):
+            return
+        self._shape = ()
         if not isinstance(row, Mapping):
             raise RowError(line, f"expected an object, got {show(row)}")
         name = _task(row, line)
@@ -117,6 +194,36 @@ class Columns:
             if len(column) < at:
                 column.extend(repeat(None, at - len(column)))
             column.append(value)
+        keys = tuple(row)
+        if keys[:3] == REQUIRED and known is REQUIRED and None not in row.values():
+            self._shape = keys
+            self._places = [(self.fields[key].append, self._shared(row[key])) for key in keys[3:]]
+
+    def _add_alike(self, row: dict[str, Any], line: int) -> bool:
+        """Add a row that looks like the last one; return whether nothing is wrong with it."""
+        name, rollout, success, *values = row.values()
+        right = type(name) is str and name and type(rollout) is int and type(success) is bool
+        if not right or not 0 <= rollout < _MAX_ROLLOUT:
+            return False
+        self.task.append(self.index.setdefault(name, len(self.index)))
+        self.rollout.append(rollout)
+        self.success.append(success)
+        self.line.append(line)
+        for (append, share), value in zip(self._places, values, strict=True):
+            append(value if share is None else share(value))
+        return True
+
+    def _shared(self, value: Any) -> Callable[[Any], Any] | None:
+        """Return what finds, for values like this one, an equal one that is there already.
+
+        A million rows have few different reasons and counts, and would hold each a million times.
+        """
+        if type(value) is str:
+            texts = self._texts
+            return lambda one: texts[one] if type(one) is str else one
+        if type(value) is dict and _INTEGERS.issuperset(map(type, value.values())):
+            return self._counts.setdefault(tuple(value), _Counts(tuple(value))).share
+        return None
 
     def _add_flags(self, name: str, row: Mapping[str, Any], line: int) -> None:
         flags = row["pass_flags"]

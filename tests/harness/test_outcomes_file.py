@@ -253,3 +253,49 @@ def test_a_row_that_does_not_fit_is_taken_back_and_none_follows_it(
             writer.write("c", 0, True)
         assert writer.path.read_bytes() == whole
     assert len(Outcomes.load(tmp_path)) == 1
+
+
+_VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 2**65),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from([0.0, -0.0, 1.0, "", "a"]),
+    st.dictionaries(st.sampled_from("ab"), st.sampled_from([0, 1, True, 1.0, "1"]), max_size=2),
+)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.fixed_dictionaries({}, optional={"x": _VALUES, "y": _VALUES, "odd": _VALUES}), max_size=8
+    ),
+    st.booleans(),
+)
+def test_rows_that_look_alike_share_equal_values_and_nothing_else(
+    folder: Path, given: list[dict[str, Any]], turned: bool
+) -> None:
+    rows: list[dict[str, Any]] = [
+        {"task_id": f"t{at % 2}", "rollout": at, "success": at % 3 == 0, **fields}
+        for at, fields in enumerate(given)
+    ]
+    written = [dict(reversed(row.items())) for row in rows] if turned else rows
+    (folder / "outcomes.jsonl").write_bytes(b"".join(map(line, written)))
+    expected = [{key: value for key, value in row.items() if value is not None} for row in rows]
+    found = list(Outcomes.load(folder))
+    # Text tells 1 from True and 1.0, and 0.0 from -0.0.
+    assert [sorted(map(repr, row.items())) for row in found] == [
+        sorted(map(repr, row.items())) for row in expected
+    ]
+    assert list(map(repr, found)) == list(map(repr, Outcomes(written)))
+
+
+def test_who_changes_a_row_changes_no_other(folder: Path) -> None:
+    rows = [{**NEW, "rollout": at, "parse": {"calls": 1}} for at in range(3)]
+    (folder / "outcomes.jsonl").write_bytes(b"".join(map(line, rows)))
+    outcomes = Outcomes.load(folder)
+    first, second = outcomes.column("parse")[1:]
+    assert first is second
+    for row in outcomes:
+        row["parse"]["calls"] += row["rollout"]
+    assert list(outcomes) == rows
