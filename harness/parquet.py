@@ -226,10 +226,10 @@ def _texts(arrow: Any, values: Sequence[str | None]) -> Any:
 
 def _numbers(arrow: Any, values: Sequence[float | None]) -> Any:
     try:
-        floats = [None if one is None else float(one) for one in values]
-    except OverflowError:
+        return arrow.array(values, arrow.float64())
+    except (arrow.ArrowException, OverflowError):
+        # Integers that no float equals.
         return _json(arrow, values)
-    return arrow.array(floats, arrow.float64())
 
 
 def _integers(arrow: Any, values: Sequence[Any]) -> Any:
@@ -250,21 +250,22 @@ def _json(arrow: Any, values: Sequence[Any]) -> Any:
 
 def _parse(arrow: Any, rows: Sequence[Mapping[str, Any] | None]) -> dict[str, Any]:
     """Return a column for each key of the rows' `parse`; nested ones are dotted."""
+    # Rows share these objects, of which there are few.
+    place: dict[int, int] = {}
+    at = [place.setdefault(id(row), len(place)) for row in rows]
+    few = list({id(row): row for row in rows}.values())
     found: dict[str, list[Any]] = {}
-    for at, row in enumerate(rows):
+    for number, row in enumerate(few):
         for key, value in _flat(row or {}, "parse"):
             column = found.get(key)
             if column is None:
-                if len(found) >= _MOST_COLUMNS:
-                    return {"parse": _json(arrow, rows)}
-                column = found[key] = []
-            if len(column) < at:
-                column.extend([None] * (at - len(column)))
-            if len(column) == at:
-                column.append(value)
-    for column in found.values():
-        column.extend([None] * (len(rows) - len(column)))
-    return {key: _integers(arrow, column) for key, column in found.items()}
+                column = found[key] = [None] * len(few)
+            if len(found) > _MOST_COLUMNS or column[number] is not None:
+                # Too many, or two of one name: as they stand there.
+                return {"parse": _json(arrow, rows)}
+            column[number] = value
+    where = arrow.array(at, arrow.int64())
+    return {key: _integers(arrow, column).take(where) for key, column in found.items()}
 
 
 def _flat(row: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:

@@ -101,7 +101,7 @@ def test_odd_values_are_kept(arrow: Any, tmp_path: Path) -> None:
             "success": False,
             "reason": "\x00 \udfff é",
             "score": 10**400,
-            "parse": {"calls": True, "a": {"b": 1}, "a.b": 2},
+            "parse": {"calls": True, "a": {"b": 1}},
             "parse.a.b": "taken",
             "mixed": None,
         },
@@ -114,6 +114,13 @@ def test_odd_values_are_kept(arrow: Any, tmp_path: Path) -> None:
     assert (first["parse.calls"], first["parse.a.b"]) == ("true", 1)
     assert first["parse.a.b_"] == '"taken"'
     assert second["new_tokens"] == '"many"'
+
+
+def test_counts_of_one_name_stay_together(arrow: Any, tmp_path: Path) -> None:
+    parse = {"a": {"b": 1}, "a.b": 2}
+    rows = [{"task_id": "a", "rollout": 0, "success": True, "parse": parse}]
+    write(Outcomes(rows), tmp_path / "run.parquet")
+    assert json.loads(read(arrow, tmp_path / "run.parquet")[0]["parse"]) == parse
 
 
 def test_no_rows_are_a_table_too(arrow: Any, tmp_path: Path) -> None:
