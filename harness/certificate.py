@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,11 +26,14 @@ from agentenvs.harness.replay_findings import OUTCOMES, RUN, TRANSCRIPTS, Findin
 from agentenvs.harness.replay_rows import Rows
 from agentenvs.harness.replay_sums import MARK, RowSums
 from agentenvs.harness.row_sums import setting_sums
+from agentenvs.harness.segments import segments
 
 __all__ = [
     "CERTIFICATE",
     "added",
-    "compare",
+    "compare_rows",
+    "compare_settings",
+    "file_sums",
     "make_certificate",
     "read_certificate",
     "write_certificate",
@@ -41,11 +45,12 @@ _MOST_MARKS = 2**30
 
 
 def make_certificate(
-    facts: Mapping[str, Any], settings: Mapping[str, Any], rows: Rows
+    folder: Path, facts: Mapping[str, Any], settings: Mapping[str, Any], rows: Rows
 ) -> dict[str, Any]:
     """Return a certificate.
 
     Args:
+        folder: the run folder.
         facts: what was verified, plain data.
         settings: what the run's `run.json` holds.
         rows: the rows that were verified, read to their end.
@@ -57,6 +62,7 @@ def make_certificate(
         **facts,
         "outcomes": rows.outcomes.total(),
         "transcripts": rows.transcripts.total(),
+        "files": file_sums(folder),
         "settings": setting_sums(settings, FREE),
         "task_ids": task_ids,
         "n": n,
@@ -65,6 +71,25 @@ def make_certificate(
             "transcripts": _packed(rows.transcripts.marks(task_ids, n)),
         },
     }
+
+
+def file_sums(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of every file with rows in a run folder.
+
+    Raises:
+        RunDamaged: one cannot be read.
+    """
+    sums: dict[str, str] = {}
+    for path in (folder / OUTCOMES, *segments(folder)):
+        found = hashlib.sha256()
+        try:
+            with open_plain(path) as file:
+                while block := file.read(2**20):
+                    found.update(block)
+        except OSError as error:
+            raise RunDamaged(f"{path}: {error.strerror or error}.") from None
+        sums[path.name] = found.hexdigest()
+    return sums
 
 
 def write_certificate(folder: Path, certificate: Mapping[str, Any]) -> None:
@@ -102,6 +127,8 @@ def read_certificate(folder: Path) -> dict[str, Any] | None:
         not isinstance(found, dict)
         or found.get("format") != _FORMAT
         or not isinstance(found.get("marks"), dict)
+        or not isinstance(found.get("files"), dict)
+        or type(found.get("rollouts")) is not int
         or not isinstance(found.get("settings"), dict)
         or not isinstance(found.get("task_ids"), list)
         or not all(isinstance(task, str) for task in found["task_ids"])
@@ -117,26 +144,34 @@ def read_certificate(folder: Path) -> dict[str, Any] | None:
     return found
 
 
-def compare(
-    certificate: Mapping[str, Any], settings: Mapping[str, Any], rows: Rows
+def compare_settings(
+    certificate: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> Iterator[Finding]:
-    """Yield what was changed or taken away since a certificate was written.
-
-    Rows that have come since are none of it; see `added`.
+    """Yield which settings were changed since a certificate was written.
 
     Args:
         certificate: what `read_certificate` gave.
         settings: what the run's `run.json` holds now.
-        rows: the rows as they are now, read to their end.
-
-    Raises:
-        RunDamaged: the certificate's marks cannot be read.
     """
     now = setting_sums(settings, FREE)
     then: Mapping[str, Any] = certificate["settings"]
     for key in dict.fromkeys((*then, *now)):
         if then.get(key) != now.get(key):
-            yield Finding("edited", None, None, RUN, key, "not as certified", then.get(key))
+            yield Finding("edited", None, None, RUN, key, "not as certified", "as certified")
+
+
+def compare_rows(certificate: Mapping[str, Any], rows: Rows) -> Iterator[Finding]:
+    """Yield which rows were changed or taken away since a certificate was written.
+
+    Rows that have come since are none of them; see `added`.
+
+    Args:
+        certificate: what `read_certificate` gave.
+        rows: the rows as they are now, read to their end.
+
+    Raises:
+        RunDamaged: the certificate's marks cannot be read.
+    """
     task_ids, n = certificate["task_ids"], certificate["n"]
     for file, sums, key in (
         (OUTCOMES, rows.outcomes, "outcomes"),

@@ -15,7 +15,9 @@ from agentenvs.errors import BadArgument, RunDamaged, RunError
 from agentenvs.harness.certificate import (
     CERTIFICATE,
     added,
-    compare,
+    compare_rows,
+    compare_settings,
+    file_sums,
     make_certificate,
     read_certificate,
     write_certificate,
@@ -101,15 +103,16 @@ def verify(
     with at_rest(folder):
         if not segments(folder):
             raise RunError(f"{folder} holds no transcripts: there is nothing to replay.")
+        if quick:
+            return _compared(folder, settings)
         setup = Setup(settings, env_id, env_kwargs, prompt)
-        return _verify(folder, setup, jobs, quick, write, sampler, progress)
+        return _verify(folder, setup, jobs, write, sampler, progress)
 
 
 def _verify(
     folder: Path,
     setup: Setup,
     jobs: int,
-    quick: bool,
     write: bool,
     sampler: Sampler | None,
     progress: bool | Callable[[Progress], Any],
@@ -120,69 +123,94 @@ def _verify(
     rows = Rows(folder, settings)
     findings = list(within(settings))
     first, changed = other_versions(settings)
-    notes: list[str] = []
-    played, stale = "", tuple(changed)
-    if quick:
-        if before is None:
-            raise RunError(f"{folder} holds no {CERTIFICATE}: verify it once without `quick`.")
-        for _ in rows:
-            pass
-        findings.extend(_new(before, rows))
-    else:
-        recorded = setup.arm()
-        played = recorded.arm.env_id
-        findings.extend(against_now(settings, recorded))
-        stale = (*_proving_nothing(recorded.changed, changed),)
-        notes += [line for line in changed if line not in stale]
-        if played != settings["env_id"]:
-            notes.append(f"Played in {played}, which shows and judges the same.")
-        findings.extend(_replayed(rows, replace(setup, stale=bool(stale)), jobs, progress, folder))
+    recorded = setup.arm()
+    findings.extend(against_now(settings, recorded))
+    own = ("version of agentenvs:", "code:")
+    stale = (*recorded.changed, *(line for line in changed if line.startswith(own)))
+    notes = [line for line in changed if line not in stale]
+    played = recorded.arm.env_id
+    if played != settings["env_id"]:
+        notes.append(f"Played in {played}, which shows and judges the same.")
+    findings.extend(_replayed(rows, replace(setup, stale=bool(stale)), jobs, progress, folder))
     findings.extend(rows.findings)
-    if settings.get("sampler") and not quick and not findings:
+    notes += rows.notes
+    if settings.get("sampler") and not findings:
         # A verdict that was edited would lead a sampler to other temperatures after it.
         findings.extend(against_sampler(folder, settings, sampler, notes))
-    notes += rows.notes
     if before is not None:
-        findings.extend(compare(before, settings, rows))
-    total = len(rows.outcomes)
-    wrong = {(f.task, f.rollout) for f in findings if f.task is not None}
-    planned = len(settings["task_ids"]) * settings["n"]
-    voids = read_voids(folder)
+        findings += [*compare_settings(before, settings), *compare_rows(before, rows)]
+    found = _told(folder, settings, rows, findings)
     facts: dict[str, Any] = {
         "certified": datetime.now(UTC).isoformat(timespec="seconds"),
         "env_id": settings["env_id"],
         "played": played,
         "policy": settings["policy"].get("name"),
-        "rollouts": total,
-        "open": max(0, planned - total),
-        "voids": len(voids),
-        "data": settings.get("data"),
-        "task_hash": settings.get("task_hash"),
-        "prompt": settings.get("prompt"),
-        "parser": settings.get("parser"),
+        "rollouts": found.rows,
+        "open": found.open,
+        "voids": len(found.voids),
+        **{key: settings.get(key) for key in ("data", "task_hash", "prompt", "parser")},
         "versions": {"run": first, "replay": versions()},
     }
-    if not findings and not quick:
-        facts = make_certificate(facts, settings, rows)
+    if not findings:
+        facts = make_certificate(folder, facts, settings, rows)
         if write:
             write_certificate(folder, facts)
-    elif quick and before is not None:
-        facts = before
+    return replace(
+        found,
+        stale=stale,
+        notes=tuple(notes),
+        played=played,
+        facts=_brief(facts),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _compared(folder: Path, settings: Mapping[str, Any]) -> Verification:
+    """Compare a run with its certificate and play nothing."""
+    began = time.perf_counter()
+    before = read_certificate(folder)
+    if before is None:
+        raise RunError(f"{folder} holds no {CERTIFICATE}: verify it once without `quick`.")
+    findings = [*within(settings), *compare_settings(before, settings)]
+    if before["files"] == file_sums(folder):
+        found = _told(folder, settings, None, findings, before["rollouts"])
+        notes: tuple[str, ...] = ()
+    else:
+        rows = Rows(folder, settings)
+        for _ in rows:
+            pass
+        findings += [*rows.findings, *compare_rows(before, rows), *_new(before, rows)]
+        found = _told(folder, settings, rows, findings)
+        notes = tuple(rows.notes)
+    seconds = time.perf_counter() - began
+    return replace(found, notes=notes, facts=_brief(before), seconds=seconds, quick=True)
+
+
+def _told(
+    folder: Path,
+    settings: Mapping[str, Any],
+    rows: Rows | None,
+    findings: Iterable[Finding],
+    total: int = 0,
+) -> Verification:
+    """Return findings in order, and how many rollouts have none."""
+    wrong = {(f.task, f.rollout) for f in findings if f.task is not None}
+    if rows is not None:
+        total = len(rows.outcomes)
+        wrong &= rows.outcomes.keys()
     order = {task: at for at, task in enumerate(settings["task_ids"])}
     return Verification(
         folder,
         total,
-        max(0, total - len(wrong & rows.outcomes.keys())),
+        total - len(wrong),
         tuple(sorted(findings, key=lambda finding: _place(finding, order))),
-        stale,
-        tuple(notes),
-        facts["open"],
-        tuple(voids),
-        played,
-        {key: value for key, value in facts.items() if key not in ("marks", "task_ids")},
-        time.perf_counter() - began,
-        quick,
+        open=max(0, len(order) * settings["n"] - total),
+        voids=tuple(read_voids(folder)),
     )
+
+
+def _brief(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in facts.items() if key not in ("marks", "task_ids")}
 
 
 def _replayed(
@@ -213,12 +241,6 @@ def _replayed(
     finally:
         shown.stop(state, note)
     return findings
-
-
-def _proving_nothing(changed: Iterable[str], versions: Iterable[str]) -> Iterable[str]:
-    """Return what differs that a verdict may depend on."""
-    own = ("version of agentenvs:", "code:")
-    return [*changed, *(line for line in versions if line.startswith(own))]
 
 
 def _new(certificate: Mapping[str, Any], rows: Rows) -> Iterable[Finding]:
