@@ -9,6 +9,7 @@ import os
 import secrets
 import shutil
 import signal
+import socket
 import tempfile
 import threading
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from agentenvs.errors import BadArgument, RunError
 
 __all__ = ["Cluster", "load_ray"]
 
+_ANSWER_S = 10.0
 _STORE_BYTES = 256 << 20
 #: longer ones leave no room for the names of sockets, which end at 103 bytes
 _LONGEST_TEMP = 30
@@ -58,42 +60,51 @@ class Cluster:
 
     def __init__(self, address: str | None = None, cpus: int | None = None) -> None:
         self.ray = load_ray()
-        if address is not None and address.startswith("ray://"):
+        connected = self.ray.is_initialized()
+        client = connected and self.ray.util.client.ray.is_connected()
+        if client or (address is not None and address.startswith("ray://")):
             raise BadArgument(
-                f"Expected `address` to be HOST:PORT of a cluster that this machine belongs to, "
-                f"got {address!r}: a Ray client cannot follow what workers report."
+                "Expected a Ray cluster that this machine belongs to, HOST:PORT as `address`, got "
+                f"{'a Ray client' if client else repr(address)}; a client cannot follow what "
+                "workers report."
             )
-        self._exit = contextlib.ExitStack()
-        if self.ray.is_initialized():
-            return
-        self._exit.enter_context(_signals())
+        with contextlib.ExitStack() as stack:
+            if not connected:
+                stack.enter_context(_signals())
+                self._connect(address, cpus, stack)
+            self._exit = stack.pop_all()
+
+    def _connect(self, address: str | None, cpus: int | None, stack: contextlib.ExitStack) -> None:
         quiet = {"log_to_driver": False, "logging_level": "ERROR"}
         try:
             if address != "local":
+                _reach(address or os.environ.get("RAY_ADDRESS", ""))
                 try:
+                    stack.callback(self.ray.shutdown)
                     self.ray.init(address=address or "auto", **quiet)
                 except ConnectionError:
                     if address is not None:
                         raise
                     address = "local"
             if address == "local":
-                self._start(cpus, quiet)
+                self._start(cpus, quiet, stack)
         except Exception as error:
-            self._exit.close()
             text = str(error).strip().partition("\n")[0]
-            raise RunError(f"There is no Ray cluster ({type(error).__name__}: {text})") from error
-        self._exit.callback(self.ray.shutdown)
+            raise RunError(f"There is no Ray cluster ({type(error).__name__}: {text}).") from error
 
-    def _start(self, cpus: int | None, quiet: Mapping[str, Any]) -> None:
+    def _start(
+        self, cpus: int | None, quiet: Mapping[str, Any], stack: contextlib.ExitStack
+    ) -> None:
         settings: dict[str, Any] = {"object_store_memory": _STORE_BYTES, "include_dashboard": False}
         if "RAY_TMPDIR" not in os.environ:
             usual = tempfile.gettempdir()
             base = usual if len(usual) <= _LONGEST_TEMP else "/tmp"  # noqa: S108
             settings["_temp_dir"] = tempfile.mkdtemp(prefix="ray-", dir=base)
-            self._exit.callback(shutil.rmtree, settings["_temp_dir"], ignore_errors=True)
+            stack.callback(shutil.rmtree, settings["_temp_dir"], ignore_errors=True)
         # Ray listens beyond this machine, remembers one token for as long as the process lives,
         # and would write one that it makes itself into the home folder.
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        stack.callback(self.ray.shutdown)
         with _setting("RAY_USAGE_STATS_ENABLED", "0"):
             self.ray.init(address="local", num_cpus=cpus, **settings, **quiet)
 
@@ -117,6 +128,13 @@ class Cluster:
     def close(self) -> None:
         """Leave the cluster, and end it where it was started here; harmless when repeated."""
         self._exit.close()
+
+
+def _reach(address: str) -> None:
+    """Raise OSError where nobody answers, which Ray would find out after minutes."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=_ANSWER_S).close()
 
 
 def _shown(resources: Mapping[str, float]) -> str:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import random
 import signal
+import socket
 import sys
 import threading
 import time
@@ -210,8 +211,10 @@ def test_a_rollout_that_kills_its_worker_stays_open_and_no_other_does(
 
 
 def test_workers_that_die_again_and_again_stop_the_run(
-    play: Callable[..., Outcomes], tmp_path: Path
+    play: Callable[..., Outcomes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("agentenvs.harness.ray_engine._FEWEST_DEATHS", 2)
+
     class Fatal(RandomPolicy):
         async def generate(self, request: Request) -> Completion:
             import os
@@ -219,7 +222,7 @@ def test_workers_that_die_again_and_again_stop_the_run(
             os.kill(os.getpid(), 9)
             raise AssertionError
 
-    with pytest.raises(RunError, match="workers died with no rollout finished.*same command"):
+    with pytest.raises(RunError, match="^2 workers died with no rollout finished.*same command"):
         play(Fatal(), out=tmp_path, retries=9, engine_kwargs={"workers": 1})
     assert len(Outcomes.load(tmp_path)) == 0
 
@@ -235,7 +238,7 @@ def test_void_tries_and_failures_come_back_from_workers(play: Callable[..., Outc
                 raise InfrastructureFault("no answer", "http_503")
             return await super().generate(request)
 
-    outcomes = play(Shaky(), n=1, engine_kwargs={"workers": 2, "per_worker": 1})
+    outcomes = play(Shaky(), n=1, engine_kwargs={"workers": 1, "per_worker": 3})
     assert outcomes.open == [("ledger_0", 0)]
     assert {row["reason"] for row in outcomes.voids} == {"http_503"}
     assert {row["attempt"] for row in outcomes} == {1}
@@ -276,11 +279,18 @@ def test_what_cannot_work_is_told(
             call()
 
 
-def test_a_client_address_is_refused() -> None:
+def test_addresses_that_lead_nowhere_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     from agentenvs.harness.ray_cluster import Cluster
 
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    handler = signal.getsignal(signal.SIGTERM)
     with pytest.raises(BadArgument, match="HOST:PORT"):
         Cluster("ray://head:10001")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        with pytest.raises(RunError, match=r"There is no Ray cluster \(ConnectionRefusedError"):
+            Cluster(f"127.0.0.1:{taken.getsockname()[1]}")
+    assert signal.getsignal(signal.SIGTERM) == handler
 
 
 @pytest.mark.slow
@@ -300,7 +310,7 @@ def test_soak_workers_killed_at_ten_random_moments(
     thread = threading.Thread(target=killer)
     thread.start()
     try:
-        play(slow(pids, 0.1), out=tmp_path / "run", n=64, retries=9)
+        play(slow(pids, 0.04), out=tmp_path / "run", n=64, retries=9)
     finally:
         over.set()
         thread.join()
