@@ -152,10 +152,10 @@ class EndpointPolicy:
             )
         body, path = self._body.write(request), _PATHS[self.form]
         session = await self._transport.session()
-        async with session.gate:
+        async with session.client() as client:
             for attempt in range(self.retries + 1):
                 try:
-                    reply = await self._transport.ask(session, path, body, request.max_tokens)
+                    reply = await self._transport.ask(client, path, body, request.max_tokens)
                     return read_completion(reply, self.form, request, self.context)
                 except Overflow:
                     return Completion(finish_reason="context")
