@@ -303,6 +303,14 @@ def test_open_rollouts_and_voids_are_told_and_no_finding(copy: Path, tamper: Mod
     assert found.as_dict()["facts"]["voids"] == 1
 
 
+def test_rollouts_that_were_tried_again_replay(faulty: ModuleType, tmp_path: Path) -> None:
+    policy = faulty.Flaky(RandomPolicy(), seed=4, share=0.1)
+    run("ToolLab", policy, tasks="mini", n=2, out=tmp_path, retries=20)
+    found = verify(tmp_path)
+    assert found.findings == ()
+    assert len(found.voids) == len(policy.faults) > 0
+
+
 def test_a_run_that_was_killed_holds_as_far_as_it_came(copy: Path) -> None:
     import gzip
 
