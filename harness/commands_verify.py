@@ -18,7 +18,7 @@ __all__ = ["add_to"]
 _SHOWN = 20
 # Below this, starting processes takes longer than one process takes for everything.
 _FEW_BYTES = 2**19
-_MOST_JOBS = 16
+_MOST_JOBS = 8
 _EPILOG = """\
 examples:
   agentenvs verify runs/wide

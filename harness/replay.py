@@ -197,7 +197,7 @@ def _told(
     wrong = {(f.task, f.rollout) for f in findings if f.task is not None}
     if rows is not None:
         total = len(rows.outcomes)
-        wrong &= rows.outcomes.keys()
+        wrong = wrong & rows.outcomes.keys() if wrong else wrong
     order = {task: at for at, task in enumerate(settings["task_ids"])}
     return Verification(
         folder,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from multiprocessing.connection import Connection, wait
@@ -17,9 +16,7 @@ from agentenvs.harness.replay_rows import Record
 
 __all__ = ["check_all"]
 
-_BATCH = 32
-# So that a worker has the next batch when it is done with one.
-_AHEAD = 2
+_BATCH = 64
 _PATIENCE_S = 5.0
 
 
@@ -55,15 +52,14 @@ def check_all(
             worker = _Worker(setup)
             crew[worker.connection] = worker
             worker.begin(batch)
-        for worker in crew.values():
-            for batch in islice(batches, _AHEAD - 1):
-                worker.begin(batch)
-        while busy := [line for line, worker in crew.items() if worker.batches]:
+        while busy := [line for line, worker in crew.items() if worker.batch]:
             for line in wait(busy):
                 worker = crew[line]  # type: ignore[index]
-                yield from worker.hear()
+                answers = worker.hear()
+                # Only to a worker that has answered: two that send to one another wait forever.
                 for batch in islice(batches, 1):
                     worker.begin(batch)
+                yield from answers
     finally:
         for worker in crew.values():
             worker.end()
@@ -84,13 +80,13 @@ class _Worker:
         self._process = context.Process(target=_serve, args=(other, setup), daemon=True)
         self._process.start()
         other.close()
-        self.batches: deque[list[Record]] = deque()
+        self.batch: list[Record] = []
 
     def begin(self, batch: list[Record]) -> None:
         self.connection.send(batch)
-        self.batches.append(batch)
+        self.batch = batch
 
-    def hear(self) -> Iterator[tuple[str, int, Checked]]:
+    def hear(self) -> list[tuple[str, int, Checked]]:
         try:
             answer: Any = self.connection.recv()
         except (EOFError, OSError):
@@ -99,12 +95,14 @@ class _Worker:
             raise RunError(f"A process that replays ended with exit code {code}.") from None
         if isinstance(answer, Exception):
             raise answer
-        batch = self.batches.popleft()
-        for record, checked in zip(batch, answer, strict=True):
-            yield record.task, record.rollout, checked
+        batch, self.batch = self.batch, []
+        return [
+            (record.task, record.rollout, checked)
+            for record, checked in zip(batch, answer, strict=True)
+        ]
 
     def end(self) -> None:
-        if self.batches:
+        if self.batch:
             self._process.terminate()
         self.connection.close()
         self._process.join(_PATIENCE_S)
