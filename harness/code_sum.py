@@ -15,6 +15,7 @@ from agentenvs import registry
 
 __all__ = ["code_sum"]
 
+_SHARED = ("actions", "core", "syntax", "tools")
 _HARNESS = ("arms", "episode", "prompts", "seeds", "stubs")
 
 
@@ -37,7 +38,7 @@ def _files(env_id: str) -> Iterator[Path]:
     from agentenvs import harness, wrappers
 
     own = Path(str(agentenvs.__file__)).parent
-    yield from sorted(own.glob("*.py"))
+    yield from (own / f"{name}.py" for name in _SHARED)
     yield from sorted(Path(str(wrappers.__file__)).parent.glob("*.py"))
     beside = Path(str(harness.__file__)).parent
     yield from (beside / f"{name}.py" for name in _HARNESS)

@@ -122,7 +122,7 @@ def _show(found: Verification, written: bool) -> None:
         say(f"  {finding.line()}")
     if len(found.findings) > _SHOWN:
         say(f"  ... and {len(found.findings) - _SHOWN} more; --json has all")
-    if found.stale and not found.quick:
+    if kinds["stale"] and found.stale:
         say("what differs from the run, so that a stale row proves nothing:")
         for line in found.stale:
             say(f"  {line}")
