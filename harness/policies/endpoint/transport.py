@@ -106,6 +106,10 @@ class Transport:
         self._timeouts = httpx2.Timeout(read_timeout, connect=connect_timeout, pool=None)
         self._sessions: dict[asyncio.AbstractEventLoop, Session] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what belongs to this process."""
+        return {**vars(self), "_sessions": {}}
+
     async def session(self) -> Session:
         """Return the running loop's session, which ends with the loop or with `close`."""
         loop = asyncio.get_running_loop()
@@ -198,8 +202,10 @@ class Transport:
                 wait = read_retry_after(response.headers.get("retry-after"))
                 return response.status_code, content.decode("utf-8", "replace"), wait
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            amounts = of_transport(error, began)
-            raise (amounts if isinstance(amounts, Fault) else PolicyError(str(error))) from error
+            fault = of_transport(error, began)
+            if isinstance(fault, Fault):
+                raise fault from error
+            raise PolicyError(self._key.hide(str(fault))) from None
 
     async def close(self) -> None:
         """Close the connections of the running loop."""

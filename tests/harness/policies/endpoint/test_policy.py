@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import pickle
 import warnings
 from collections.abc import Callable
 from types import ModuleType
@@ -326,6 +327,28 @@ def test_the_key_is_sent_and_never_told(
         told.append(str(refused.value))
         assert "bad key ***" in str(refused.value)
     assert KEY not in "".join(told) + caplog.text
+
+
+def test_a_policy_travels_to_another_process_without_its_key(
+    connect: Connect, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    policy = connect()
+    request = Request(messages=({"role": "user", "content": "Hi."},))
+    asyncio.run(policy.generate(request))
+    packed = pickle.dumps(policy)
+    assert KEY.encode() not in packed
+    assert ask(pickle.loads(packed)).text == "Hello."  # noqa: S301
+
+
+def test_redirects_are_not_followed(
+    server: Any, fake: ModuleType, connect: Connect, ask: Ask
+) -> None:
+    policy = connect()
+    server.answer = lambda seen: fake.Answer("", 307, {"Location": f"{server.url}/elsewhere"})
+    with pytest.raises(PolicyError, match="HTTP 307"):
+        ask(policy)
+    assert len(server.seen) == 1
 
 
 def test_no_key_no_header(server: Any, connect: Connect, ask: Ask) -> None:
