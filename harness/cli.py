@@ -66,6 +66,13 @@ def _count(text: str) -> int:
     return value
 
 
+def _part(text: str) -> tuple[int, int]:
+    first, sep, after = text.partition(":")
+    if not sep or not first.isdecimal() or not after.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected FIRST:AFTER, such as 0:32, got {text!r}")
+    return int(first), int(after)
+
+
 def _fraction(text: str) -> float:
     try:
         value = float(text)
@@ -145,6 +152,12 @@ def _add_run(verbs: Any) -> None:
     _add_arms(sub)
     sub.add_argument("-n", type=_positive, default=8, help="rollouts a task (default: %(default)s)")
     sub.add_argument("--out", metavar="DIR", help="the run folder; without it nothing is kept")
+    sub.add_argument(
+        "--rollouts",
+        metavar="FIRST:AFTER",
+        type=_part,
+        help="play this part of the n alone, such as 0:32; `agentenvs merge` joins parts",
+    )
     sub.add_argument("--prompt", choices=("light", "none"), help="cross the arms: this prompt")
     sub.add_argument(
         "--parser",

@@ -99,6 +99,7 @@ def run_policy(args: argparse.Namespace) -> int:
         retries=args.retries,
         engine=args.engine,
         engine_kwargs=dict(args.engine_arg),
+        rollouts=args.rollouts,
         env_kwargs=dict(args.env),
         policy_kwargs=dict(args.policy_arg),
         user=args.user,
@@ -112,7 +113,7 @@ def run_policy(args: argparse.Namespace) -> int:
         told = sampler.stats().items()
         values = ", ".join(f"{key} {value:.4g}" for key, value in told if "/" not in key)
         console.print(f"sampler: {values}", soft_wrap=True, markup=False)
-    return 1 if outcomes.open else 0
+    return 1 if _left(outcomes) else 0
 
 
 def summarise(outcomes: Outcomes, console: Console, out: str | None = None) -> None:
@@ -127,8 +128,16 @@ def summarise(outcomes: Outcomes, console: Console, out: str | None = None) -> N
         console.print(f"run folder: {out}", soft_wrap=True, markup=False)
 
 
+def _left(outcomes: Outcomes) -> int:
+    """Return how many rollouts of what was to be played are open."""
+    part = outcomes.settings.get("rollouts")
+    if part is None:
+        return len(outcomes.open)
+    return sum(part[0] <= rollout < part[1] for _, rollout in outcomes.open)
+
+
 def _show_voids(outcomes: Outcomes, console: Console, out: str | None) -> None:
-    voids, missing = outcomes.voids, len(outcomes.open)
+    voids, missing = outcomes.voids, _left(outcomes)
     left = ""
     if missing:
         again = (

@@ -34,6 +34,7 @@ FREE = frozenset(
         "engine",
         "merged_from",
         "retries",
+        "rollouts",
         "task_options",
         "transcripts",
         "transport",

@@ -59,15 +59,15 @@ class Groups:
         sampling: how replies are drawn; its temperature holds where there is no sampler.
         sampler: gives the temperatures, or None.
         group: rollouts a group; None makes one group of all `n`.
+        part: the first rollout to be played and the one after the last; None plays all `n`.
 
     Attributes:
         rounds: how many there are.
         size: rollouts a group.
-        total: rollouts of all tasks.
 
     Raises:
-        BadArgument: `n` is no multiple of `group`, there is a group without a sampler, or the
-            sampler is none.
+        BadArgument: `n` is no multiple of `group`, there is a group without a sampler, the
+            sampler is none, or a part that is none of the run's or has a sampler.
     """
 
     def __init__(
@@ -77,9 +77,11 @@ class Groups:
         sampling: Sampling,
         sampler: Sampler | None = None,
         group: int | None = None,
+        part: tuple[int, int] | None = None,
     ) -> None:
         if sampler is not None:
             _check_sampler(sampler)
+        self._first, self._after = _checked_part(part, n, sampler)
         if group is not None and sampler is None:
             raise BadArgument(f"`group` is for a run with a sampler, got {group!r} without one.")
         self.size = n if group is None else group
@@ -92,7 +94,6 @@ class Groups:
             )
         self.rounds = n // self.size
         self._tasks = list(task_ids)
-        self.total = n * len(self._tasks)
         self._place = {task: at for at, task in enumerate(self._tasks)}
         self._sampling = sampling
         self._sampler = sampler
@@ -100,6 +101,13 @@ class Groups:
         self._there: NDArray[np.bool_] = np.zeros(shape, dtype=np.bool_)
         self._success: NDArray[np.bool_] = np.zeros(shape, dtype=np.bool_)
         self._played: NDArray[np.float64] = np.full(shape, np.nan)
+
+    @property
+    def total(self) -> int:
+        """How many rollouts of all tasks are to be played or are there."""
+        played = self._there.copy()
+        played[:, self._first : self._after] = True
+        return int(played.sum())
 
     def take(self, done: Outcomes) -> None:
         """Take in rollouts that are there already.
@@ -144,7 +152,7 @@ class Groups:
         for task, row, have in rows:
             sampling = self._sampling
             for rollout, (temperature, there) in enumerate(zip(row, have, strict=True), span.start):
-                if not there:
+                if not there and self._first <= rollout < self._after:
                     if temperature != sampling.temperature:
                         sampling = replace(sampling, temperature=temperature)
                     jobs.append(Job(task, rollout, sampling))
@@ -228,6 +236,24 @@ class Groups:
                 f"sampler gives {float(temperatures[task, rollout])!r}. Give it in the state that "
                 "it had as the run began: the same settings, and nothing learned since."
             )
+
+
+def _checked_part(part: object, n: int, sampler: object) -> tuple[int, int]:
+    if part is None:
+        return 0, n
+    numbers = tuple(part) if isinstance(part, list | tuple) else ()
+    if not (
+        len(numbers) == 2
+        and all(type(number) is int for number in numbers)
+        and 0 <= numbers[0] < numbers[1] <= n
+    ):
+        raise BadArgument(
+            f"Expected `rollouts` to be (first, one after the last) within 0 to {n}, "
+            f"got {part!r:.60}."
+        )
+    if sampler is not None:
+        raise BadArgument("A sampler learns from whole rounds: it takes no part of the `rollouts`.")
+    return numbers[0], numbers[1]
 
 
 def _check_sampler(sampler: object) -> None:

@@ -158,7 +158,7 @@ def _settings(parts: Sequence[Part], renumber: bool) -> dict[str, Any]:
     origins = [one for part in parts for one in part.origins]
     first = parts[0].settings
     ids = list(dict.fromkeys(task for part in parts for task in part.settings["task_ids"]))
-    settings = {**first, "task_ids": ids}
+    settings = {**first, "task_ids": ids, "rollouts": None}
     if ids != first["task_ids"]:
         # As for a run that is given them as a list.
         names = hashlib.sha256("\0".join(ids).encode()).hexdigest()[:12]

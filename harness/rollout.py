@@ -61,6 +61,7 @@ async def run_async(
     retries: int = 2,
     engine: str = "local",
     engine_kwargs: Mapping[str, Any] | None = None,
+    rollouts: tuple[int, int] | None = None,
 ) -> Outcomes:
     """Play `n` rollouts of every task and return their outcomes.
 
@@ -123,6 +124,9 @@ async def run_async(
             in `Outcomes.voids`, the open rollouts in `Outcomes.open`.
         engine: "local" plays in this process, "ray" spreads the rollouts over a Ray cluster.
         engine_kwargs: arguments for building the engine.
+        rollouts: plays a part, rollouts `first` to `after - 1` of every task for `(first,
+            after)`, as one machine's share of the `n`; `merge_runs` joins the folders of several.
+            The others stay open. Not with a sampler.
 
     Raises:
         UnknownName: no such environment, task set, task, policy, prompt or parser.
@@ -161,13 +165,14 @@ async def run_async(
     )
     cast = playing.cast()
     try:
-        groups = Groups(cast.arm.task_ids, n, sampling, sampler, group)
+        groups = Groups(cast.arm.task_ids, n, sampling, sampler, group, rollouts)
         settings = {
             **cast.describe(),
             "n": n,
             "sampling": sampling.as_dict(),
             "sampler": None,
             "engine": engine,
+            "rollouts": None if rollouts is None else list(rollouts),
             "transcripts": transcripts,
         }
         if sampler is not None:

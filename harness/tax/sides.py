@@ -39,6 +39,7 @@ _FREE = frozenset(
         "out",
         "policy",
         "retries",
+        "rollouts",
         "seed",
         "task_ids",
         "task_options",

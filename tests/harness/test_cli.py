@@ -279,3 +279,15 @@ def test_a_run_without_any_verdict_is_told(
     assert "rollouts: 1 void" in told
     assert "voids: 1 try (1 timeout); 1 rollout is still open; with --out" in told
     assert "pass@1" not in told
+
+
+def test_a_part_of_a_run_is_complete_in_itself(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["run", "BFCLv4", "--tasks", "mini_home_0", "--policy", "random", "-n", "4"]
+    assert main([*command, "--rollouts", "2:4", "--out", str(tmp_path), "--quiet"]) == 0
+    assert "open" not in capsys.readouterr().out
+    assert {row["rollout"] for row in Outcomes.load(tmp_path)} == {2, 3}
+    with pytest.raises(SystemExit):
+        main([*command, "--rollouts", "2"])
+    assert "expected FIRST:AFTER, such as 0:32, got '2'" in capsys.readouterr().err

@@ -470,3 +470,16 @@ def test_killed_within_rounds_a_run_ends_like_an_undisturbed_one(
     whole = run(ledger.ID, policy, n=20, group=5, sampler=sampler, seed=6)
     assert json.loads(told) == sampler.seen
     assert bare(Outcomes.load(tmp_path)) == bare(whole)
+
+
+@pytest.mark.parametrize("part", [(0, 0), (2, 1), (0, 5), (-1, 2), (0, 1, 2), "0:2", (0.0, 2.0), 2])
+def test_a_part_that_is_none_of_the_run_is_refused(part: Any) -> None:
+    with pytest.raises(BadArgument, match="Expected `rollouts` to be .first, one after the last."):
+        Groups(["a"], 4, Sampling(), part=part)
+
+
+def test_a_sampler_plays_no_part(ledger: ModuleType) -> None:
+    with pytest.raises(BadArgument, match="learns from whole rounds"):
+        run(
+            ledger.ID, "random", n=4, sampler=PTGS(tau=1.5, gamma=0.95, target=0.5), rollouts=(0, 2)
+        )

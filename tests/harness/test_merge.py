@@ -342,3 +342,17 @@ def test_other_versions_are_told(ledger: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "b" / "run.json").write_text(json.dumps(changed))
     with pytest.warns(UserWarning, match=r"numpy \S+, 99\.0"):
         merge_runs(tmp_path / "all", [tmp_path / "a", tmp_path / "b"])
+
+
+def test_parts_of_the_rollouts_make_the_whole_run(ledger: ModuleType, tmp_path: Path) -> None:
+    whole = play(ledger, tmp_path / "whole", n=5)
+    parts = [(0, 2), (2, 4), (4, 5)]
+    folders = [tmp_path / f"part-{first}" for first, _ in parts]
+    for part, folder in zip(parts, folders, strict=True):
+        played = play(ledger, folder, n=5, rollouts=part)
+        assert {row["rollout"] for row in played} == set(range(*part))
+    merged = merge_runs(tmp_path / "merged", folders)
+    assert bare(merged) == bare(whole)
+    assert merged.open == []
+    assert merged.settings["rollouts"] is None
+    assert len(play(ledger, tmp_path / "merged", n=5)) == len(whole)

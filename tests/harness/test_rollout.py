@@ -357,3 +357,20 @@ def test_a_benchmark_runs_by_its_short_name() -> None:
         outcomes = run("BFCLv4", "scripted:narrow", tasks="mini", harness=harness)
         assert outcomes.settings["harness"] == harness
         assert 0 < sum(outcomes.column("success")) < len(outcomes)
+
+
+def test_a_part_is_played_and_the_rest_later(ledger: ModuleType, tmp_path: Path) -> None:
+    whole = run(ledger.ID, RandomPolicy(), n=4)
+    seen: list[tuple[int, int]] = []
+    part = run(
+        ledger.ID,
+        RandomPolicy(),
+        n=4,
+        rollouts=(1, 3),
+        out=tmp_path,
+        progress=lambda state: seen.append((state.done, state.total)),
+    )
+    tasks = len(whole.task_ids)
+    assert seen[-1] == (2 * tasks, 2 * tasks)
+    assert len(part.open) == 2 * tasks
+    assert rows(run(ledger.ID, RandomPolicy(), n=4, out=tmp_path)) == rows(whole)
