@@ -90,7 +90,7 @@ def count_ours(outcomes: Any) -> int:
 
 
 def export_ours(outcomes: Any, folder: Path) -> None:
-    from agentenvs.harness.parquet import write
+    from agentenvs.harness.store.parquet import write
 
     write(outcomes, folder / "ours.parquet")
 

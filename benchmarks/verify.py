@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from agentenvs.harness import run, verify
-from agentenvs.harness.certificate import make_certificate, write_certificate
-from agentenvs.harness.outcomes_file import read_settings
-from agentenvs.harness.replay_rows import Rows
-from agentenvs.harness.row_sums import with_sum
+from agentenvs.harness.replay.certificate import make_certificate, write_certificate
+from agentenvs.harness.replay.rows import Rows
 from agentenvs.harness.seeds import derive
+from agentenvs.harness.store.outcomes_file import read_settings
+from agentenvs.harness.store.row_sums import with_sum
 
 TASKS = 250
 

@@ -19,7 +19,7 @@ from agentenvs.harness import OutcomeWriter, read_transcripts
 from agentenvs.harness.episode import Step
 from agentenvs.harness.outcomes import write_settings
 from agentenvs.harness.records import Played
-from agentenvs.harness.transcripts import TranscriptWriter
+from agentenvs.harness.store.transcripts import TranscriptWriter
 from agentenvs.harness.view import Run, Wanted, choose
 from agentenvs.harness.view.app import App
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from agentenvs.harness.policies.base import Policy, make_policy
     from agentenvs.harness.progress import Progress
     from agentenvs.harness.prompts import Light, Plain, Prompt
-    from agentenvs.harness.replay import verify
-    from agentenvs.harness.replay_findings import Finding, Verification
+    from agentenvs.harness.replay.findings import Finding, Verification
+    from agentenvs.harness.replay.verify import verify
     from agentenvs.harness.rollout import run, run_async
     from agentenvs.harness.sampler_replay import replay_sampler
     from agentenvs.harness.samplers import make_sampler
-    from agentenvs.harness.transcripts import conversation, read_transcripts
+    from agentenvs.harness.store.transcripts import conversation, read_transcripts
 
 __all__ = [
     "Ablation",
@@ -66,12 +66,12 @@ _MODULES = {
     "policies.base": ("Policy", "make_policy"),
     "progress": ("Progress",),
     "prompts": ("Light", "Plain", "Prompt"),
-    "replay": ("verify",),
-    "replay_findings": ("Finding", "Verification"),
+    "replay.verify": ("verify",),
+    "replay.findings": ("Finding", "Verification"),
     "rollout": ("run", "run_async"),
     "sampler_replay": ("replay_sampler",),
     "samplers": ("make_sampler",),
-    "transcripts": ("conversation", "read_transcripts"),
+    "store.transcripts": ("conversation", "read_transcripts"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 

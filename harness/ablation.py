@@ -16,11 +16,11 @@ from agentenvs.harness.ablation_result import Ablation, compared
 from agentenvs.harness.ablation_settings import ARMS, harness_of, model_of, refuse
 from agentenvs.harness.arms import arm as arm_of
 from agentenvs.harness.exchange import Sampling
-from agentenvs.harness.folder import versions
 from agentenvs.harness.outcomes import Outcomes, read_settings
 from agentenvs.harness.policies.base import Policy, make_policy
 from agentenvs.harness.progress import Progress
 from agentenvs.harness.rollout import run_async
+from agentenvs.harness.store.folder import versions
 from agentenvs.harness.task_facts import AUTO
 
 __all__ = ["ablate", "ablate_async"]

@@ -11,7 +11,7 @@ from gymnasium.envs.registration import load_env_creator
 
 from agentenvs.errors import SettingsDiffer
 from agentenvs.harness.arms import HARNESSES
-from agentenvs.harness.folder import FREE
+from agentenvs.harness.store.folder import FREE
 
 __all__ = ["ARMS", "Difference", "differences", "harness_of", "model_of", "refuse"]
 

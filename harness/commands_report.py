@@ -226,7 +226,7 @@ def _refuse_pair_options(args: argparse.Namespace) -> None:
 
 
 def _transcripts(path: str) -> Any:
-    from agentenvs.harness.transcripts import read_transcripts
+    from agentenvs.harness.store.transcripts import read_transcripts
 
     return read_transcripts(path) if Path(path).is_dir() else None
 
@@ -241,7 +241,7 @@ def _tails(first: str, second: str) -> tuple[str, str]:
 
 
 def _write(path: str, text: str) -> None:
-    from agentenvs.harness.outcomes_file import write_whole
+    from agentenvs.harness.store.outcomes_file import write_whole
 
     where, data = Path(path), text.encode("utf-8")
     where.parent.mkdir(parents=True, exist_ok=True)

@@ -53,7 +53,7 @@ def _add_export(verbs: Any) -> None:
 
 
 def _merge(args: argparse.Namespace) -> int:
-    from agentenvs.harness.merge import merge_runs
+    from agentenvs.harness.store.merge import merge_runs
 
     outcomes = merge_runs(args.out, args.runs, renumber=args.renumber)
     tasks, voids, missing = len(outcomes.task_ids), len(outcomes.voids), len(outcomes.open)
@@ -71,8 +71,8 @@ def _merge(args: argparse.Namespace) -> int:
 def _export(args: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from agentenvs.harness import parquet
     from agentenvs.harness.outcomes import Outcomes
+    from agentenvs.harness.store import parquet
 
     if args.transcripts:
         if not Path(args.run).is_dir():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agentenvs.harness import terminal
 
 if TYPE_CHECKING:
-    from agentenvs.harness.replay_findings import Verification
+    from agentenvs.harness.replay.findings import Verification
 
 __all__ = ["add_to"]
 
@@ -70,7 +70,7 @@ def add_to(verbs: Any, key_value: Callable[[str], Any], positive: Callable[[str]
 
 
 def _verify(args: argparse.Namespace) -> int:
-    from agentenvs.harness.replay import verify
+    from agentenvs.harness.replay.verify import verify
 
     found = verify(
         args.run,

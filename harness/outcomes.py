@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.errors import BadArgument, RunDamaged, RunError, UnknownName, did_you_mean
-from agentenvs.harness.outcomes_file import (
+from agentenvs.harness.store.outcomes_file import (
     OUTCOMES,
     OutcomeWriter,
     dump,
@@ -36,8 +36,8 @@ from agentenvs.harness.outcomes_file import (
     write_settings,
     write_whole,
 )
-from agentenvs.harness.outcomes_rows import REQUIRED, Columns, RowError
-from agentenvs.harness.voids import check_void, open_rollouts, read_voids
+from agentenvs.harness.store.outcomes_rows import REQUIRED, Columns, RowError
+from agentenvs.harness.store.voids import check_void, open_rollouts, read_voids
 
 if TYPE_CHECKING:
     from agentenvs.harness.tax.counts import Counts
@@ -54,7 +54,7 @@ class Outcomes:
             `policy` (a string, or an object with `name`), `scripted` (true marks a policy that
             plays known solutions), `task_ids` (their order becomes that of `counts()`) and `n`
             (with it, what was planned).
-        voids: rows of void tries, as in `harness/voids.py`.
+        voids: rows of void tries, as in `harness/store/voids.py`.
 
     Raises:
         BadArgument: a row that is no outcome or no void try, or two rows of one rollout that

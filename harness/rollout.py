@@ -14,7 +14,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from agentenvs.errors import BadArgument, RunError, UnknownName, did_you_mean
 from agentenvs.harness.exchange import Sampling
-from agentenvs.harness.folder import Memory, RunFolder
 from agentenvs.harness.groups import Groups, Sampler, describe_sampler, unchanged_by_failure
 from agentenvs.harness.jobs import Engine
 from agentenvs.harness.outcomes import Outcomes
@@ -24,6 +23,7 @@ from agentenvs.harness.policies.callable import CallablePolicy
 from agentenvs.harness.progress import Progress, reporter
 from agentenvs.harness.prompts import Prompt
 from agentenvs.harness.records import Played, Void
+from agentenvs.harness.store.folder import Memory, RunFolder
 
 __all__ = ["run", "run_async"]
 
@@ -210,7 +210,7 @@ def _engine(
 ) -> Engine:
     """Return what plays the rollouts."""
     if name == "ray":
-        module = importlib.import_module("agentenvs.harness.ray_engine")
+        module = importlib.import_module("agentenvs.harness.ray.engine")
         made: Engine = module.make(cast, keep, void, building or {})
         return made
     return cast.pool(keep, void)

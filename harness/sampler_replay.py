@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from agentenvs.errors import BadArgument, RunDamaged, SettingsDiffer
 from agentenvs.harness.exchange import Sampling
-from agentenvs.harness.folder import differences
 from agentenvs.harness.groups import Groups, Sampler, describe_sampler, unchanged_by_failure
 from agentenvs.harness.outcomes import Outcomes
+from agentenvs.harness.store.folder import differences
 
 __all__ = ["replay_sampler"]
 

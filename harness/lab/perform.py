@@ -15,8 +15,8 @@ from agentenvs.harness.lab.folder import JOB, StudyFolder, job_folder, lab_versi
 from agentenvs.harness.lab.jobs import Job
 from agentenvs.harness.lab.measuring import Measuring
 from agentenvs.harness.lab.training import Trained, train
-from agentenvs.harness.outcomes_file import dump, write_whole
 from agentenvs.harness.ptgs.sampler import PTGS
+from agentenvs.harness.store.outcomes_file import dump, write_whole
 from agentenvs.toollab.design import Design
 from agentenvs.toollab.tasks import all_ids
 

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from agentenvs.errors import RunDamaged
 from agentenvs.harness.lab.folder import lab_versions
 from agentenvs.harness.outcomes import Outcomes, write_settings
-from agentenvs.harness.outcomes_file import dump, write_whole
-from agentenvs.harness.outcomes_rows import decode
 from agentenvs.harness.ptgs.protocol import Ids, Sampler
+from agentenvs.harness.store.outcomes_file import dump, write_whole
+from agentenvs.harness.store.outcomes_rows import decode
 
 __all__ = ["Recorder", "run_folder", "training_outcomes", "write_counts", "write_run"]
 

@@ -10,7 +10,7 @@ from typing import Any
 from agentenvs.errors import PolicyError, RunError
 from agentenvs.harness.exchange import Completion, FinishReason, Form, Request
 from agentenvs.harness.outcomes import Outcomes
-from agentenvs.harness.transcripts import read_transcripts
+from agentenvs.harness.store.transcripts import read_transcripts
 
 __all__ = ["ReplayPolicy", "from_spec"]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agentenvs.harness.durable import OUTCOMES
 from agentenvs.harness.outcomes import Outcomes
+from agentenvs.harness.store.durable import OUTCOMES
 from agentenvs.harness.view.index import Key, TranscriptIndex
 
 __all__ = ["KINDS", "READINGS", "Entry", "Run", "Tally", "tallies"]

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agentenvs.errors import RunDamaged
-from agentenvs.harness.durable import open_plain
 from agentenvs.harness.episode import Step
-from agentenvs.harness.segments import segments
+from agentenvs.harness.store.durable import open_plain
+from agentenvs.harness.store.segments import segments
 
 __all__ = ["Key", "TranscriptIndex"]
 

@@ -21,7 +21,7 @@ from agentenvs.harness.episode import Episode
 from agentenvs.harness.exchange import Completion, Request
 from agentenvs.harness.policies.callable import CallablePolicy
 from agentenvs.harness.prompts import Light
-from agentenvs.harness.transcripts import read_transcripts
+from agentenvs.harness.store.transcripts import read_transcripts
 from agentenvs.spaces import UnicodeText
 from agentenvs.wrappers import RelaxedToolCalls, parse_tool_calls
 

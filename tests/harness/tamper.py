@@ -30,7 +30,7 @@ def transcripts(folder: Path, edit: Callable[[Rows], Rows | None]) -> None:
 
 def resealed(row: dict[str, Any]) -> None:
     """Give a transcript the sum of what it says now, as a careful hand would."""
-    from agentenvs.harness.row_sums import with_sum
+    from agentenvs.harness.store.row_sums import with_sum
 
     row.pop("sum", None)
     row["sum"] = json.loads(with_sum(json.dumps(row, separators=(",", ":"))))["sum"]

@@ -9,7 +9,7 @@ from agentenvs.harness import Outcomes, run
 from agentenvs.harness.cli import main
 from agentenvs.harness.policies import RandomPolicy
 from agentenvs.harness.records import Void
-from agentenvs.harness.voids import VoidWriter
+from agentenvs.harness.store.voids import VoidWriter
 
 
 @pytest.fixture

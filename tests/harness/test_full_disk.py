@@ -17,10 +17,10 @@ import pytest
 
 from agentenvs.errors import RunError
 from agentenvs.harness import Episode, Outcomes, read_transcripts, run
-from agentenvs.harness.folder import RunFolder
 from agentenvs.harness.policies import RandomPolicy
 from agentenvs.harness.records import Played, Void
-from agentenvs.harness.transcripts import TranscriptWriter
+from agentenvs.harness.store.folder import RunFolder
+from agentenvs.harness.store.transcripts import TranscriptWriter
 
 SETTINGS = {"env_id": "tests/Ledger-v0", "n": 3, "seed": 0}
 VOID = Void("ledger_1", 2, 0, "timeout", "TimeoutError: 30 s", 30.0)
@@ -135,9 +135,9 @@ def table(folder: Path) -> tuple[list[Any], list[Any]]:
 
 @pytest.fixture
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentenvs.harness.transcripts.ThreadPoolExecutor", Inline)
+    monkeypatch.setattr("agentenvs.harness.store.transcripts.ThreadPoolExecutor", Inline)
     small = functools.partial(TranscriptWriter, segment_bytes=4000)
-    monkeypatch.setattr("agentenvs.harness.folder.TranscriptWriter", small)
+    monkeypatch.setattr("agentenvs.harness.store.folder.TranscriptWriter", small)
 
 
 MODES = {

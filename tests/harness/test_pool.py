@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from agentenvs.errors import BrowserError, PolicyError, RunError
 from agentenvs.harness import Outcomes, Sampling, run
-from agentenvs.harness.folder import Memory
 from agentenvs.harness.jobs import Job
 from agentenvs.harness.policies import RandomPolicy
 from agentenvs.harness.pool import Pool
 from agentenvs.harness.progress import Progress, Reporter
 from agentenvs.harness.prompts import prompt
+from agentenvs.harness.store.folder import Memory
 
 PLACES = ("policy", "step", "reset", "make")
 

@@ -18,7 +18,7 @@ from agentenvs.harness import Completion, Request, run, run_async
 from agentenvs.harness.exchange import Sampling
 from agentenvs.harness.policies import CallablePolicy, PolicyUser
 from agentenvs.harness.policies.user import UserAsked
-from agentenvs.harness.transcripts import read_transcripts
+from agentenvs.harness.store.transcripts import read_transcripts
 
 ENV = "agentenvs/ACEBench-v0"
 TASKS = [name for name in agentenvs.tasks(ENV, "mini") if "agent_multi_turn" in name]

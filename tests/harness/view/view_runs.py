@@ -10,7 +10,7 @@ from typing import Any
 from agentenvs.harness.episode import Step
 from agentenvs.harness.outcomes import OutcomeWriter, write_settings
 from agentenvs.harness.records import Played
-from agentenvs.harness.transcripts import TranscriptWriter
+from agentenvs.harness.store.transcripts import TranscriptWriter
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\x9b31m\rsaid [red]this[/red] \u202e\ud800"
 

@@ -12,7 +12,7 @@ import pytest
 
 from agentenvs.harness import run
 from agentenvs.harness.policies.endpoint import EndpointPolicy
-from agentenvs.harness.transcripts import read_transcripts
+from agentenvs.harness.store.transcripts import read_transcripts
 
 KEY = "sk-very-secret-4567"
 Connect = Callable[..., EndpointPolicy]

@@ -15,7 +15,7 @@ from agentenvs.harness import run
 from agentenvs.harness.exchange import Request
 from agentenvs.harness.policies.hf import HFPolicy, from_spec
 from agentenvs.harness.prompts import as_chat
-from agentenvs.harness.transcripts import read_transcripts
+from agentenvs.harness.store.transcripts import read_transcripts
 
 pytestmark = [pytest.mark.hf, pytest.mark.model]
 
