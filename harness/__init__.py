@@ -9,8 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agentenvs.harness.ablation import ablate, ablate_async
-    from agentenvs.harness.ablation_result import Ablation
+    from agentenvs.harness.ablation.ablate import ablate, ablate_async
+    from agentenvs.harness.ablation.result import Ablation
     from agentenvs.harness.episode import Episode, Step, TokenTurn
     from agentenvs.harness.exchange import Completion, Request, Sampling, Where
     from agentenvs.harness.groups import Sampler
@@ -57,8 +57,8 @@ __all__ = [
 ]
 
 _MODULES = {
-    "ablation": ("ablate", "ablate_async"),
-    "ablation_result": ("Ablation",),
+    "ablation.ablate": ("ablate", "ablate_async"),
+    "ablation.result": ("Ablation",),
     "episode": ("Episode", "Step", "TokenTurn"),
     "exchange": ("Completion", "Request", "Sampling", "Where"),
     "groups": ("Sampler",),

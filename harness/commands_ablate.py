@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentenvs.harness import terminal
-from agentenvs.harness.ablation_settings import ARMS
+from agentenvs.harness.ablation.settings import ARMS
 from agentenvs.harness.plain_data import finite
 from agentenvs.harness.task_facts import AUTO
 
@@ -129,7 +129,7 @@ def _arm(text: str) -> tuple[str, str]:
 
 def _ablate(args: argparse.Namespace) -> int:
     """Run or reuse the arms and print what came out."""
-    from agentenvs.harness.ablation import ablate
+    from agentenvs.harness.ablation.ablate import ablate
 
     found = ablate(
         args.env_id,

@@ -15,6 +15,7 @@ PACKAGES = [
     "agentenvs.acebench.worlds",
     "agentenvs.bfcl",
     "agentenvs.harness",
+    "agentenvs.harness.ablation",
     "agentenvs.harness.lab",
     "agentenvs.harness.policies",
     "agentenvs.harness.policies.endpoint",

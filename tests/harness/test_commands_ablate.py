@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agentenvs.harness.ablation_settings import ARMS
+from agentenvs.harness.ablation.settings import ARMS
 from agentenvs.harness.cli import main
 
 ASKED = [

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from agentenvs.errors import BadArgument, RunError, UnknownName, did_you_mean
-from agentenvs.harness.ablation_result import Ablation, compared
-from agentenvs.harness.ablation_settings import ARMS, harness_of, model_of, refuse
+from agentenvs.harness.ablation.result import Ablation, compared
+from agentenvs.harness.ablation.settings import ARMS, harness_of, model_of, refuse
 from agentenvs.harness.arms import arm as arm_of
 from agentenvs.harness.exchange import Sampling
 from agentenvs.harness.outcomes import Outcomes, read_settings

@@ -19,7 +19,7 @@ from agentenvs.harness import (
     ablate_async,
     run,
 )
-from agentenvs.harness.ablation_settings import ARMS
+from agentenvs.harness.ablation.settings import ARMS
 from agentenvs.harness.exchange import Form
 from agentenvs.harness.seeds import derive
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agentenvs.harness.tax.shares import Estimate
 
 if TYPE_CHECKING:
-    from agentenvs.harness.ablation_result import Ablation
+    from agentenvs.harness.ablation.result import Ablation
     from agentenvs.harness.tax.factorial import Factorial
 
 __all__ = ["named_measures", "words"]

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from agentenvs.harness.ablation_arms import APART
-from agentenvs.harness.ablation_settings import harness_of, model_of
-from agentenvs.harness.ablation_words import named_measures, words
+from agentenvs.harness.ablation.arms import APART
+from agentenvs.harness.ablation.settings import harness_of, model_of
+from agentenvs.harness.ablation.words import named_measures, words
 from agentenvs.harness.tax.factorial import EFFECTS
 from agentenvs.harness.tax.render import SCRIPTED_MARK
 from agentenvs.harness.tax.shares import Estimate
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from agentenvs.harness.ablation_result import Ablation
+    from agentenvs.harness.ablation.result import Ablation
 
 __all__ = ["render"]
 

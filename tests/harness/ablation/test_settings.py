@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agentenvs.harness.ablation_settings import ARMS, differences
+from agentenvs.harness.ablation.settings import ARMS, differences
 
 
 def recorded() -> dict[str, dict[str, Any]]:

@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from agentenvs.harness import Ablation, Outcomes, ablate
-from agentenvs.harness.ablation_settings import ARMS
-from agentenvs.harness.ablation_words import words
+from agentenvs.harness.ablation.settings import ARMS
+from agentenvs.harness.ablation.words import words
 
 N = 8
 BASE_NONE = [0, 1, 0, 2, 1, 0, 3, 0, 1, 0, 2, 0]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.ablation_arms import ArmReport, arm_report
-from agentenvs.harness.ablation_settings import ARMS, differences, refuse
+from agentenvs.harness.ablation.arms import ArmReport, arm_report
+from agentenvs.harness.ablation.settings import ARMS, differences, refuse
 from agentenvs.harness.outcomes import Outcomes
 from agentenvs.harness.task_facts import NONE, task_facts
 from agentenvs.harness.tax.factorial import EFFECTS, Factorial, TwoByTwo, two_by_two
@@ -51,7 +51,7 @@ class Ablation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data; NaN stays NaN."""
-        from agentenvs.harness.ablation_words import words
+        from agentenvs.harness.ablation.words import words
 
         found = self.measures
         p = iter(found.p.tolist())
@@ -86,7 +86,7 @@ class Ablation:
 
     def render(self, console: Console) -> None:
         """Print the ablation as tables and sentences; needs rich."""
-        from agentenvs.harness.ablation_table import render
+        from agentenvs.harness.ablation.table import render
 
         render(self, console)
 
