@@ -18,7 +18,7 @@ from agentenvs.harness import run
 from agentenvs.harness.exchange import Completion, Request
 from agentenvs.harness.policies.endpoint import EndpointPolicy
 
-pytestmark = [pytest.mark.model, pytest.mark.slow]
+pytestmark = pytest.mark.model
 
 CONTEXT = 2048
 # The shortest conversations of each set: prompts are read at some hundred tokens a second.
@@ -131,6 +131,7 @@ def test_its_tools_are_offered_natively(address: tuple[str, str]) -> None:
     assert completion.new_tokens
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "stream"), [("chat", False), ("chat", True), ("completion", False)]
 )
