@@ -125,7 +125,7 @@ class Pool:
         attempt = 0
         job: Job | None = None
         try:
-            while job is not None or (job := next(queue, None)) is not None:
+            while not _is_cancelled() and (job := job or next(queue, None)) is not None:
                 began = time.perf_counter()
                 try:
                     slot = slot or self._open()
@@ -134,6 +134,9 @@ class Pool:
                     if fault.broken and slot is not None:
                         _discard(slot)
                         slot = None
+                    if _is_cancelled():
+                        # A policy may answer the end of the run by a fault, or by words.
+                        break
                     lost = _void(job, attempt, fault.cause, began)
                     self.void(lost)
                     progress.void += 1
@@ -212,6 +215,8 @@ class Pool:
         try:
             episode = await self._heard(open_episode, job, user)
             while (request := episode.request) is not None:
+                if _is_cancelled():
+                    raise asyncio.CancelledError
                 try:
                     completion = await generate(request)
                 except asyncio.CancelledError as error:

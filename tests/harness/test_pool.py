@@ -183,6 +183,30 @@ def test_where_nothing_comes_to_a_verdict_the_run_stops(ledger: ModuleType) -> N
     assert 16 <= policy.asked < 30
 
 
+@pytest.mark.parametrize("answer", [TimeoutError("gone"), None])
+def test_a_policy_that_does_not_heed_the_end_of_the_run_plays_no_further(
+    ledger: ModuleType, answer: Exception | None
+) -> None:
+    class Deaf(RandomPolicy):
+        asked = 0
+
+        async def generate(self, request: Any) -> Any:
+            self.asked += 1
+            if self.asked == 3:
+                raise OSError("a bug")
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                if answer is not None:
+                    raise answer from None
+            return await super().generate(request)
+
+    policy = Deaf()
+    with pytest.raises(PolicyError, match="a bug"):
+        run(ledger.ID, policy, n=9, concurrency=3)
+    assert policy.asked == 3
+
+
 def test_another_failure_stops_the_run_as_ever(ledger: ModuleType) -> None:
     class Wrong(RandomPolicy):
         async def generate(self, request: Any) -> Any:
