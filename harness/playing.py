@@ -139,10 +139,12 @@ class Cast:
 
     async def close(self) -> None:
         """Close the policies, but for those that were given as objects."""
-        if self.policy is not self.playing.policy:
-            await self.policy.close()
-        if self.user is not None and self.user.policy is not self.playing.user:
-            await self.user.policy.close()
+        try:
+            if self.policy is not self.playing.policy:
+                await self.policy.close()
+        finally:
+            if self.user is not None and self.user.policy is not self.playing.user:
+                await self.user.policy.close()
 
 
 def _transport(policy: Policy) -> dict[str, Any]:
