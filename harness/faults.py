@@ -57,5 +57,5 @@ class Breaker:
             raise RunError(
                 f"{self._row} rollouts in a row came to no verdict; the last, task "
                 f"{last.task!r}, rollout {last.rollout}, by {last.reason}: {last.error}. "
-                "What is finished is kept in the run folder, and the same command goes on."
+                "In a run folder the same command goes on."
             )
