@@ -227,16 +227,18 @@ def _replayed(
     findings: list[Finding] = []
     note = "Stopped."
     try:
-        for _, _, checked in check_all(rows, setup, jobs):
-            findings += checked.findings
-            state.done += 1
-            state.successes += checked.success
-            state.steps += checked.steps
-            shown.ended(state)
-            now = time.perf_counter()
-            if shown.period_s is not None and now - ticked >= shown.period_s:
-                ticked = now
-                shown.tick(state)
+        # Closed here, a stop ends the processes before it is told.
+        with contextlib.closing(check_all(rows, setup, jobs)) as results:
+            for _, _, checked in results:
+                findings += checked.findings
+                state.done += 1
+                state.successes += checked.success
+                state.steps += checked.steps
+                shown.ended(state)
+                now = time.perf_counter()
+                if shown.period_s is not None and now - ticked >= shown.period_s:
+                    ticked = now
+                    shown.tick(state)
         note = ""
     finally:
         shown.stop(state, note)

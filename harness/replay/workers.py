@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from itertools import islice
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -22,7 +23,7 @@ _PATIENCE_S = 5.0
 
 def check_all(
     records: Iterable[Record], setup: Setup, jobs: int
-) -> Iterator[tuple[str, int, Checked]]:
+) -> Generator[tuple[str, int, Checked]]:
     """Check rollouts and yield what came of each: task, rollout, result.
 
     The results are the same for every number of processes; their order is not.
@@ -38,12 +39,9 @@ def check_all(
         SourceError: official data cannot be had.
     """
     if jobs == 1:
-        checker = Checker(setup)
-        try:
+        with contextlib.closing(Checker(setup)) as checker:
             for record in records:
                 yield record.task, record.rollout, checker.check(record)
-        finally:
-            checker.close()
         return
     batches = _batches(records)
     crew: dict[Connection, _Worker] = {}
@@ -83,16 +81,17 @@ class _Worker:
         self.batch: list[Record] = []
 
     def begin(self, batch: list[Record]) -> None:
-        self.connection.send(batch)
+        try:
+            self.connection.send(batch)
+        except OSError:
+            raise self._ended() from None
         self.batch = batch
 
     def hear(self) -> list[tuple[str, int, Checked]]:
         try:
             answer: Any = self.connection.recv()
         except (EOFError, OSError):
-            self._process.join(_PATIENCE_S)
-            code = self._process.exitcode
-            raise RunError(f"A process that replays ended with exit code {code}.") from None
+            raise self._ended() from None
         if isinstance(answer, Exception):
             raise answer
         batch, self.batch = self.batch, []
@@ -100,6 +99,10 @@ class _Worker:
             (record.task, record.rollout, checked)
             for record, checked in zip(batch, answer, strict=True)
         ]
+
+    def _ended(self) -> RunError:
+        self._process.join(_PATIENCE_S)
+        return RunError(f"A process that replays ended with exit code {self._process.exitcode}.")
 
     def end(self) -> None:
         if self.batch:
@@ -117,14 +120,17 @@ def _serve(connection: Connection, setup: Setup) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with connection:
         try:
-            checker = Checker(setup)
-            while True:
-                batch = connection.recv()
-                connection.send([checker.check(record) for record in batch])
-        except (EOFError, OSError):
-            return
+            with contextlib.closing(Checker(setup)) as checker:
+                while True:
+                    try:
+                        batch = connection.recv()
+                    except (EOFError, OSError):
+                        return
+                    connection.send([checker.check(record) for record in batch])
         except Exception as error:
-            connection.send(_portable(error))
+            # Where the line is cut nobody waits for it.
+            with contextlib.suppress(OSError):
+                connection.send(_portable(error))
 
 
 def _portable(error: Exception) -> Exception:
