@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import httpx2
@@ -40,7 +40,7 @@ class Session:
     def __init__(self, make: Callable[[], httpx2.AsyncClient], most: int) -> None:
         self._make = make
         self._gate = asyncio.Semaphore(most)
-        self._clients: list[httpx2.AsyncClient] = []
+        self._ends = AsyncExitStack()
         self._seats: list[httpx2.AsyncClient] = []
         self._guard = self._until_the_end()
 
@@ -49,8 +49,9 @@ class Session:
         """Wait to be let through, and lend a client; the last one used comes first."""
         async with self._gate:
             if not self._seats:
-                self._clients.append(self._make())
-                self._seats += [self._clients[-1]] * _SEATS
+                made = self._make()
+                self._ends.push_async_callback(made.aclose)
+                self._seats += [made] * _SEATS
             client = self._seats.pop()
             try:
                 yield client
@@ -70,8 +71,7 @@ class Session:
         try:
             yield
         finally:
-            for client in self._clients:
-                await client.aclose()
+            await self._ends.aclose()
 
 
 class Transport:
