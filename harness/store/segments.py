@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import re
@@ -13,7 +14,7 @@ from typing import IO, cast
 from agentenvs.errors import RunDamaged
 from agentenvs.harness.store.durable import bounded, open_plain, stopped, write_whole
 
-__all__ = ["lines_of", "number_of", "seal", "segments", "tidy"]
+__all__ = ["lines_of", "number_of", "seal", "segments", "tidy", "unpacked"]
 
 _NAME = re.compile(r"transcripts-(\d{4,18})\.jsonl(\.gz)?")
 _LEVEL = 1
@@ -120,11 +121,8 @@ def lines_of(segment: Path) -> Iterator[tuple[int, bytes]]:
         RunDamaged: it cannot be read.
     """
     number = 0
-    if not segment.exists() and (packed := segment.with_name(f"{segment.name}.gz")).exists():
-        # A run that goes on has just compressed it.
-        segment = packed
     try:
-        with open_plain(segment) as plain, _unpacked(segment, plain) as file:
+        with unpacked(segment) as file:
             for number, line in enumerate(bounded(file), 1):
                 yield number, line
     except ValueError as error:
@@ -133,7 +131,19 @@ def lines_of(segment: Path) -> Iterator[tuple[int, bytes]]:
         raise RunDamaged(f"{segment}: {error}.") from None
 
 
-def _unpacked(segment: Path, plain: IO[bytes]) -> IO[bytes]:
-    if segment.suffix != ".gz":
-        return plain
-    return cast("IO[bytes]", gzip.GzipFile(fileobj=plain, mode="rb"))
+@contextlib.contextmanager
+def unpacked(segment: Path) -> Iterator[IO[bytes]]:
+    """Give a segment's bytes, also where a run that goes on has compressed it meanwhile.
+
+    Raises:
+        OSError: there is none, or it is no file.
+    """
+    try:
+        plain = open_plain(segment)
+    except FileNotFoundError:
+        if segment.suffix == ".gz":
+            raise
+        segment = segment.with_name(f"{segment.name}.gz")
+        plain = open_plain(segment)
+    with plain:
+        yield plain if segment.suffix != ".gz" else cast("IO[bytes]", gzip.GzipFile(fileobj=plain))

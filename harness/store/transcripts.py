@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import os
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -40,6 +40,7 @@ __all__ = [
     "lines_of",
     "read_transcripts",
     "segments",
+    "spell_out",
     "transcript_lines",
 ]
 
@@ -272,15 +273,7 @@ def read_transcripts(folder: str | os.PathLike[str]) -> Iterator[dict[str, Any]]
     for path, _, row, shared in transcript_lines(folder, Outcomes.load(folder).keys()):
         key = (row["task_id"], row["rollout"])
         try:
-            if type(row["success"]) is not bool:
-                raise TypeError
-            row["opening"] = [
-                {"role": m["role"], "content": shared[m["text"]]} if "text" in m else m
-                for m in _messages(row["opening"])
-            ]
-            row["steps"] = [dict(zip(_STEP, step, strict=True)) for step in row["steps"]]
-            for step in row["steps"]:
-                _messages(step["news"])
+            spell_out(row, shared.__getitem__)
         except KeyError as missing:
             raise RunDamaged(f"{path}: {key} misses {missing}, or a text of that name.") from None
         except (TypeError, ValueError):
@@ -289,6 +282,29 @@ def read_transcripts(folder: str | os.PathLike[str]) -> Iterator[dict[str, Any]]
                 f"that are lists of {_STEP}."
             ) from None
         yield row
+
+
+def spell_out(row: dict[str, Any], text_of: Callable[[str], str]) -> None:
+    """Give every message of a rollout's line its `content`, and make its steps dictionaries.
+
+    Args:
+        row: the line; changed in place.
+        text_of: gives a shared text by its name.
+
+    Raises:
+        KeyError: something is missing, or a text.
+        TypeError: something is of another type.
+        ValueError: a step has other parts.
+    """
+    if type(row["success"]) is not bool:
+        raise TypeError
+    row["opening"] = [
+        {"role": m["role"], "content": text_of(m["text"])} if "text" in m else m
+        for m in _messages(row["opening"])
+    ]
+    row["steps"] = [dict(zip(_STEP, step, strict=True)) for step in row["steps"]]
+    for step in row["steps"]:
+        _messages(step["news"])
 
 
 def _messages(found: Any) -> list[Mapping[str, Any]]:

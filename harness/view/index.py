@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import re
@@ -14,9 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agentenvs.errors import RunDamaged
-from agentenvs.harness.episode import Step
-from agentenvs.harness.store.durable import open_plain
-from agentenvs.harness.store.segments import segments
+from agentenvs.harness.store.segments import segments, unpacked
+from agentenvs.harness.store.transcripts import spell_out
 
 __all__ = ["Key", "TranscriptIndex"]
 
@@ -30,7 +28,6 @@ _REPAIRS = re.compile(rb'"repairs":\[("[^\]]*)\]')
 _MAX_SEGMENT = 256 * 2**20
 _BLOCK = 2**20
 _KEPT = 4
-_STEP = Step._fields
 
 
 class _Place(NamedTuple):
@@ -85,12 +82,10 @@ class TranscriptIndex:
         data = self._segment(place.segment)
         try:
             row = json.loads(data[place.start : place.end])
-            if (row["task_id"], row["rollout"]) != key or type(row["success"]) is not bool:
+            if (row["task_id"], row["rollout"]) != key:
                 raise ValueError("another rollout")
-            row["opening"] = [self._message(place.segment, data, m) for m in row["opening"]]
-            row["steps"] = [dict(zip(_STEP, step, strict=True)) for step in row["steps"]]
-            for step in row["steps"]:
-                _check(step)
+            spell_out(row, lambda name: self._text(place.segment, data, name))
+            _check(row)
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise RunDamaged(
                 f"{self._paths[place.segment]}: {key} is no transcript ({error!r:.80}), or the "
@@ -98,11 +93,10 @@ class TranscriptIndex:
             ) from None
         return dict(row)
 
-    def _message(self, segment: int, data: bytes, message: Mapping[str, Any]) -> dict[str, Any]:
-        if "text" not in message:
-            return {"role": str(message["role"]), "content": str(message["content"])}
-        start, end = self._shared[segment][message["text"]]
-        return {"role": message["role"], "content": str(json.loads(data[start:end])["content"])}
+    def _text(self, segment: int, data: bytes, name: str) -> str:
+        start, end = self._shared[segment][name]
+        text: str = json.loads(data[start:end])["content"]
+        return text
 
     def repairs(self, key: Key) -> tuple[str, ...]:
         """Return the names of the repairs of an episode's replies, one for each reply and kind.
@@ -158,11 +152,7 @@ class TranscriptIndex:
         if number in self._recent:
             self._recent.move_to_end(number)
             return self._recent[number]
-        path = self._paths[number]
-        if not path.exists() and path.suffix != ".gz":
-            # A run that goes on has packed it meanwhile, byte for byte.
-            path = path.with_name(path.name + ".gz")
-        data = self._recent[number] = _unpacked(path)
+        data = self._recent[number] = _whole(self._paths[number])
         while len(self._recent) > self._kept:
             self._recent.popitem(last=False)
         return data
@@ -218,12 +208,10 @@ class TranscriptIndex:
         return ""
 
 
-def _unpacked(path: Path) -> bytes:
+def _whole(path: Path) -> bytes:
     data = bytearray()
     try:
-        with open_plain(path) as plain:
-            packed = path.suffix == ".gz"
-            file = gzip.GzipFile(fileobj=plain, mode="rb") if packed else plain
+        with unpacked(path) as file:
             while len(data) <= _MAX_SEGMENT and (block := file.read(_BLOCK)):
                 data += block
     except (OSError, EOFError, zlib.error) as error:
@@ -233,16 +221,19 @@ def _unpacked(path: Path) -> bytes:
     return bytes(data)
 
 
-def _check(step: Mapping[str, Any]) -> None:
-    """Check a step's types.
+def _check(row: Mapping[str, Any]) -> None:
+    """Check the types of what is shown.
 
     Raises:
         TypeError: one is another.
         KeyError: a message misses something.
     """
-    if not isinstance(step["text"], str) or not isinstance(step["parse"], dict | None):
-        raise TypeError(step["parse"])
-    for message in step["news"]:
+    messages = list(row["opening"])
+    for step in row["steps"]:
+        if not isinstance(step["text"], str) or not isinstance(step["parse"], dict | None):
+            raise TypeError(step["parse"])
+        messages += step["news"]
+    for message in messages:
         if not isinstance(message["content"], str) or not isinstance(message["role"], str):
             raise TypeError(message)
 
