@@ -41,7 +41,8 @@ __all__ = [
 
 CERTIFICATE = "certificate.json"
 _FORMAT = 1
-_MOST_MARKS = 2**30
+# Their text has to be read back.
+_MOST_MARKS = 2**26
 
 
 def make_certificate(
@@ -54,9 +55,18 @@ def make_certificate(
         facts: what was verified, plain data.
         settings: what the run's `run.json` holds.
         rows: the rows that were verified, read to their end.
+
+    Raises:
+        RunError: there are too many rollouts to mark each.
     """
     task_ids = list(settings["task_ids"])
-    n = int(settings["n"])
+    # A run may be far from its `n`.
+    n = min(int(settings["n"]), rows.outcomes.after())
+    if len(task_ids) * n > _MOST_MARKS:
+        raise RunError(
+            f"Expected at most {_MOST_MARKS} rollouts to certify, got {len(task_ids)} tasks with "
+            f"rollouts up to number {n - 1}."
+        )
     return {
         "format": _FORMAT,
         **facts,
@@ -99,7 +109,7 @@ def write_certificate(folder: Path, certificate: Mapping[str, Any]) -> None:
         RunError: it cannot be written.
     """
     path = folder / CERTIFICATE
-    text = json.dumps(certificate, indent=1, allow_nan=False)
+    text = json.dumps({**certificate, "sum": _own_sum(certificate)}, indent=1, allow_nan=False)
     try:
         write_whole(path, [text.encode("ascii"), b"\n"])
     except OSError as error:
@@ -123,6 +133,7 @@ def read_certificate(folder: Path) -> dict[str, Any] | None:
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise RunDamaged(f"{path}: expected a certificate: {error}.") from None
+    own = found.pop("sum", None) if isinstance(found, dict) else None
     if (
         not isinstance(found, dict)
         or found.get("format") != _FORMAT
@@ -141,7 +152,17 @@ def read_certificate(folder: Path) -> dict[str, Any] | None:
             f"{path}: expected a certificate of format {_FORMAT}. Without that file a replay "
             "writes a new one."
         )
+    if own != _own_sum(found):
+        raise RunDamaged(
+            f"{path}: expected the certificate that was written; its check sum is another. "
+            "Without that file a replay writes a new one."
+        )
     return found
+
+
+def _own_sum(certificate: Mapping[str, Any]) -> str:
+    """Return a sum of all that a certificate says, in whatever order and layout."""
+    return hashlib.sha256(json.dumps(certificate, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def compare_settings(

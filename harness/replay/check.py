@@ -19,9 +19,11 @@ from agentenvs.harness.store.row_sums import sum_holds, text_key
 __all__ = ["Checked", "Checker"]
 
 _STEP = Step._fields
+_KEYS = {"task_id", "rollout", *Said._fields}
 _FINISHES = get_args(FinishReason)
 _MOST_KEYS = 1_000
 _plain = json.JSONEncoder(default=repr).encode
+_sorted = json.JSONEncoder(sort_keys=True).encode
 
 
 class Checked(NamedTuple):
@@ -52,6 +54,10 @@ class Checker:
         self._kind: Kind = "stale" if setup.stale else "edited"
         self._tasks = frozenset(recorded.arm.task_ids)
         self._gone = frozenset(recorded.unknown)
+        starts = settings.get("history") or []
+        # Versions that keep sums of the settings close each transcript with one of itself.
+        self._summed = all(isinstance(one, Mapping) and "settings" in one for one in starts)
+        self._summed = self._summed and bool(starts)
         self._seed = settings.get("seed")
         self._origins: list[Mapping[str, Any]] = settings.get("merged_from") or []
         self._expected: dict[str, Any] = {"scripted": None, "policy": None}
@@ -75,7 +81,7 @@ class Checker:
         findings = list(self._against_settings(record))
         said = _read(record, findings)
         if said is not None:
-            findings.extend(_against_outcome(record, said))
+            findings.extend(_against_outcome(record, said, self._summed))
         if record.task in self._gone:
             gone = _found("stale", record, OUTCOMES, "task_id", record.task, "no such task now")
             findings.append(gone)
@@ -144,8 +150,10 @@ class Checker:
                     yield _found("edited", record, record.segment, key, other, now)
         counts = {"score": end.score, "steps": len(end.steps), "parse": parse_counts(end.steps)}
         for key, value in counts.items():
-            if row.get(key) != value:
-                yield _found(kind, record, OUTCOMES, key, row.get(key), value)
+            own = row.get(key)
+            # True equals 1, and counts for nothing.
+            if own != value or (own and key == "parse" and _sorted(own) != _sorted(value)):
+                yield _found(kind, record, OUTCOMES, key, own, value)
 
     def _against_steps(self, record: Record, said: Said, end: End) -> Iterator[Finding]:
         """Yield how the first step differs that does; what follows from it goes without saying."""
@@ -183,10 +191,11 @@ class Checker:
         return {"role": "system", "text": key}
 
 
-def _against_outcome(record: Record, said: Said) -> Iterator[Finding]:
-    """Compare a transcript with its own sum, and with its outcome."""
-    if sum_holds(record.transcript) is False:
-        told = "not the text that was written"
+def _against_outcome(record: Record, said: Said, summed: bool) -> Iterator[Finding]:
+    """Compare a transcript with its own sum, which it may have to have, and with its outcome."""
+    holds = sum_holds(record.transcript)
+    if holds is False or (holds is None and summed):
+        told = "none" if holds is None else "not the text that was written"
         yield _found("edited", record, record.segment, "sum", told, "the sum of the text")
     for key in ("seed", "temperature"):
         own, other = getattr(said, key), record.outcome.get(key)
@@ -199,6 +208,9 @@ def _read(record: Record, findings: list[Finding]) -> Said | None:
     try:
         row = json.loads(record.transcript)
         said = Said(*(row[key] for key in Said._fields))
+        # Readers go by what is said last, and take a line that has `text` for a shared one.
+        if row.keys() - {"sum"} != _KEYS or (row["task_id"], row["rollout"]) != record[:2]:
+            raise KeyError("fields other than a transcript's, or another rollout's")
         fits = type(said.success) is bool and _are_messages(said.opening)
         fits = fits and isinstance(said.steps, list) and all(map(_is_step, said.steps))
         why = "a verdict, an opening and steps"

@@ -193,6 +193,11 @@ class Rows:
                     self._check_text(line, where, texts)
                     continue
                 match = _KEY.match(line)
+                if match is not None and match[1] not in names:
+                    try:
+                        names[match[1]] = json.loads(match[1])
+                    except ValueError:
+                        match = None
                 if match is None:
                     if whole or path.suffix == ".gz":
                         self._find("edited", None, None, where, "row", show(line), "a transcript")
@@ -206,10 +211,7 @@ class Rows:
                     if key not in texts:
                         texts.add(key)
                         self._find("missing", None, None, where, "text", None, key.decode())
-                name = names.get(match[1])
-                if name is None:
-                    name = names[match[1]] = json.loads(match[1])
-                yield name, int(match[2]), line
+                yield names[match[1]], int(match[2]), line
         except RunDamaged as damage:
             self._find("edited", None, None, path.name, "file", str(damage), "a whole segment")
 
@@ -217,6 +219,11 @@ class Rows:
         try:
             row = json.loads(line)
             key, content = row["text"], row["content"]
+            # Some readers go by the first `text` of a line, some by the last.
+            if row.keys() != {"text", "content"} or not line.startswith(
+                b'{"text":"%s","content":' % key.encode()
+            ):
+                raise ValueError
             if text_key(content) != key:
                 self._find("edited", None, None, where, "text", key, text_key(content))
             texts.add(key.encode())

@@ -36,6 +36,7 @@ def check_settings(settings: Mapping[str, Any]) -> None:
         "task_ids": ((list,), "a list"),
         "history": ((list, type(None)), "a list"),
         "policy": ((dict,), "an object"),
+        "prompt": ((dict,), "an object"),
         "sampler": ((dict, type(None)), "an object or null"),
     }
     for key, (types, told) in kinds.items():

@@ -56,6 +56,10 @@ class RowSums:
         marks[rows[kept], rollout[kept]] = np.maximum(values, 1)
         return marks
 
+    def after(self) -> int:
+        """Return the number behind the largest of a rollout, at least 1."""
+        return max(self._rollout, default=0) + 1
+
     def outside(self, task_ids: Sequence[str], n: int) -> list[tuple[str, int]]:
         """Return the rollouts of other tasks, or of numbers beyond `n`."""
         known, names = set(task_ids), list(self._index)

@@ -28,6 +28,14 @@ def transcripts(folder: Path, edit: Callable[[Rows], Rows | None]) -> None:
     path.write_bytes(gzip.compress(lines.encode()))
 
 
+def lines(folder: Path, edit: Callable[[list[bytes]], None]) -> None:
+    """Edit the lines of the first segment as they stand there, in place."""
+    path = min(folder.glob("transcripts-*.jsonl.gz"))
+    found = gzip.decompress(path.read_bytes()).splitlines()
+    edit(found)
+    path.write_bytes(gzip.compress(b"".join(line + b"\n" for line in found)))
+
+
 def resealed(row: dict[str, Any]) -> None:
     """Give a transcript the sum of what it says now, as a careful hand would."""
     from agentenvs.harness.store.row_sums import with_sum

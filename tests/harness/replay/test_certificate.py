@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from agentenvs.errors import RunDamaged, RunError
 from agentenvs.harness import run, verify
+from agentenvs.harness.replay.certificate import write_certificate
 from agentenvs.harness.replay.sums import RowSums
 
 TASK = "0/order/shelf/three"
@@ -55,7 +56,7 @@ def test_it_is_the_same_however_often_and_in_whatever_order(copy: Path, tamper: 
     assert verify(copy).ok
     after = certificate(copy)
     assert after["files"] != before["files"]
-    for key in ("certified", "files"):
+    for key in ("certified", "files", "sum"):
         assert before.pop(key)
         assert after.pop(key)
     assert after == before
@@ -155,9 +156,39 @@ def test_marks_that_cannot_be_read(copy: Path, tamper: ModuleType, marks: Any) -
     tamper.outcomes(copy, lambda rows: rows.pop() and None)
     found = certificate(copy)
     found["marks"]["outcomes"] = marks
-    (copy / "certificate.json").write_text(json.dumps(found))
+    del found["sum"]
+    write_certificate(copy, found)
     with pytest.raises(RunDamaged, match="expected marks"):
         verify(copy, quick=True)
+
+
+@pytest.mark.parametrize("key", ["rollouts", "policy", "certified", "sum"])
+def test_a_certificate_that_was_edited_is_refused(copy: Path, key: str) -> None:
+    found = certificate(copy)
+    found[key] = f"{found[key]}0"
+    found["rollouts"] = int(found["rollouts"])
+    (copy / "certificate.json").write_text(json.dumps(found))
+    with pytest.raises(RunDamaged, match="its check sum is another"):
+        verify(copy, quick=True)
+
+
+def test_a_run_far_from_its_end_takes_marks_for_what_is_there(tmp_path: Path) -> None:
+    run("ToolLab", "scripted:wide", n=10**7, rollouts=(0, 2), out=tmp_path, **SETTINGS)
+    found = verify(tmp_path)
+    assert (found.rows, found.open) == (4, 2 * 10**7 - 4)
+    assert certificate(tmp_path)["n"] == 2
+    assert verify(tmp_path, quick=True).ok
+
+
+def test_more_rollouts_than_marks_are_refused(
+    copy: Path, tamper: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentenvs.harness.replay.certificate._MOST_MARKS", 7)
+    with pytest.raises(RunDamaged, match="expected a certificate"):
+        verify(copy)
+    (copy / "certificate.json").unlink()
+    with pytest.raises(RunError, match="Expected at most 7 rollouts"):
+        verify(copy)
 
 
 def test_a_certificate_is_whole_or_not_there(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gzip
+import json
 import random
 import shutil
 from collections.abc import Callable
@@ -9,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from agentenvs.errors import RunDamaged
 from agentenvs.harness import Outcomes, read_transcripts, run, verify
+from agentenvs.harness.store.row_sums import with_sum
 
 TASK = "mini_files_8"
 TASKS = [f"mini_files_{number}" for number in range(6, 12)]
@@ -202,6 +206,59 @@ def test_rollouts_swapped_in_both_files_with_good_sums(copy: Path, tamper: Modul
     assert named(copy) == {("edited", TASK, 0, "seed"), ("edited", TASK, 1, "seed")}
 
 
+@pytest.mark.parametrize("extra", ['"rollout":7', '"task_id":"x"', '"text":"%s","content":"x"'])
+def test_a_line_that_readers_take_for_another(copy: Path, tamper: ModuleType, extra: str) -> None:
+    def edit(lines: list[bytes]) -> None:
+        key = json.loads(lines[0])["text"]
+        line = lines[1].decode()
+        bare = line[: line.rindex(',"sum":')]
+        more = extra % key if "%s" in extra else extra
+        lines[1] = with_sum(f"{bare},{more}}}").encode()
+
+    tamper.lines(copy, edit)
+    found = verify(copy)
+    assert [(f.kind, f.field) for f in found.findings] == [("edited", "row")]
+
+
+def test_a_shared_text_of_two_names(copy: Path, tamper: ModuleType) -> None:
+    def edit(lines: list[bytes]) -> None:
+        own = json.loads(lines[0])["text"].encode()
+        other = lines[0].replace(own, b"0123456789abcdef", 1)
+        lines[0] = other[:-1] + b',"text":"%s"}' % own
+
+    tamper.lines(copy, edit)
+    assert {f.field for f in verify(copy).findings} == {"text"}
+
+
+@pytest.mark.parametrize("other", ["", ',"sul":"0123456789abcdef"'])
+def test_a_sum_that_was_taken_away(copy: Path, tamper: ModuleType, other: str) -> None:
+    def edit(lines: list[bytes]) -> None:
+        lines[1] = lines[1][: lines[1].rindex(b',"sum":')] + f"{other}}}".encode()
+
+    tamper.lines(copy, edit)
+    assert not verify(copy, write=False).ok
+    tamper.settings(copy, lambda found: None, history=False)
+    # Earlier versions wrote none.
+    assert verify(copy, write=False).ok is (not other)
+
+
+def test_a_count_that_is_none(copy: Path, tamper: ModuleType) -> None:
+    def edit(rows: Rows) -> None:
+        parse = tamper.row(rows, TASK, 2)["parse"]
+        parse.update({key: value == 1 for key, value in parse.items() if value in (0, 1)})
+
+    tamper.outcomes(copy, edit)
+    assert named(copy) == {("edited", TASK, 2, "parse")}
+
+
+def test_a_task_that_is_no_text(copy: Path) -> None:
+    (segment,) = copy.glob("transcripts-*.gz")
+    data = gzip.decompress(segment.read_bytes()).replace(b'"mini_files_8"', b'"mini_\xffiles_8"', 1)
+    segment.write_bytes(gzip.compress(data))
+    kinds = {(f.kind, f.field) for f in verify(copy).findings}
+    assert kinds == {("edited", "row"), ("missing", "transcript")}
+
+
 def test_the_order_of_rows_is_nothing(copy: Path, tamper: ModuleType) -> None:
     tamper.outcomes(copy, lambda rows: rows.reverse())
     assert verify(copy).ok
@@ -320,6 +377,12 @@ def test_a_changed_setting_shows_without_the_sums_of_settings(
 ) -> None:
     tamper.settings(copy, SETTINGS[name][0], history=False)
     assert len(verify(copy).findings) >= 1
+
+
+def test_settings_without_a_prompt(copy: Path, tamper: ModuleType) -> None:
+    tamper.settings(copy, lambda found: found.pop("prompt") and None)
+    with pytest.raises(RunDamaged, match="Expected `prompt` in run.json"):
+        verify(copy)
 
 
 def test_another_version_makes_a_difference_stale(copy: Path, tamper: ModuleType) -> None:
