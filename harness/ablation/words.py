@@ -57,10 +57,10 @@ def _interaction(name: str, measure: Factorial, ablation: Ablation) -> str:
     more, less, size = on_post, on_base, effect
     if effect.value < 0:
         more, less, size = on_base, on_post, effect.negated()
-    return (
-        f"{name}: the harness helps {more} more than {less} by {size.value:.3f} "
-        f"({percent}: {_span(size)})."
-    )
+    told = f"helps {more} more than {less}"
+    if max(measure.harness_base.value, measure.harness_post.value) < 0:
+        told = f"holds {less} back more than {more}"
+    return f"{name}: the harness {told} by {size.value:.3f} ({percent}: {_span(size)})."
 
 
 def _tax(ablation: Ablation) -> str:

@@ -89,6 +89,15 @@ def test_the_words_say_whom_the_harness_helps_more(found: Ablation) -> None:
     assert words(turned)[0].startswith("pass@1: the harness helps post (+0.427) more than base")
 
 
+def test_the_words_say_whom_the_harness_holds_back_more() -> None:
+    worse = [max(count - 1, 0) for count in BASE_NONE]
+    found = ablation([BASE_LIGHT, BASE_NONE, BASE_NONE, worse])
+    told = "pass@1: the harness holds base (-0.427) back more than post (-0.073) by 0.354"
+    assert words(found)[0].startswith(told)
+    turned = ablation([BASE_NONE, worse, BASE_LIGHT, BASE_NONE])
+    assert "holds post (-0.427) back more than base (-0.073) by 0.354" in words(turned)[0]
+
+
 def test_the_words_say_where_the_data_do_not_decide() -> None:
     light = [count + (task % 2) for task, count in enumerate(BASE_NONE)]
     other = [count + (task % 3 == 0) for task, count in enumerate(POST_LIGHT[3:9] * 2)]
