@@ -36,7 +36,7 @@ from agentenvs.harness.replay.settings import (
     within,
 )
 from agentenvs.harness.replay.workers import check_all
-from agentenvs.harness.store.durable import at_rest, open_plain
+from agentenvs.harness.store.durable import at_rest, count_lines
 from agentenvs.harness.store.folder import versions
 from agentenvs.harness.store.outcomes_file import read_settings
 from agentenvs.harness.store.segments import segments
@@ -220,7 +220,10 @@ def _replayed(
     choice: bool | Callable[[Progress], Any],
     folder: Path,
 ) -> Iterable[Finding]:
-    state = Progress(_lines(folder), started=time.perf_counter())
+    total = 0
+    with contextlib.suppress(OSError):
+        total = count_lines(folder / OUTCOMES)
+    state = Progress(total, started=time.perf_counter())
     shown = reporter(choice)
     shown.start(state)
     ticked = time.perf_counter()
@@ -258,12 +261,3 @@ def _place(finding: Finding, order: Mapping[str, int]) -> tuple[Any, ...]:
     task = finding.task
     at = -1 if task is None else order.get(task, len(order))
     return at, task or "", finding.rollout or 0, finding.file, finding.field, finding.kind
-
-
-def _lines(folder: Path) -> int:
-    with contextlib.suppress(OSError), open_plain(folder / OUTCOMES) as file:
-        count = 0
-        while block := file.read(2**20):
-            count += block.count(b"\n")
-        return count
-    return 0

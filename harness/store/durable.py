@@ -19,6 +19,7 @@ __all__ = [
     "LineWriter",
     "at_rest",
     "bounded",
+    "count_lines",
     "open_plain",
     "replacing",
     "stopped",
@@ -135,11 +136,8 @@ def stopped(path: Path, error: BaseException) -> RunError:
         elif error.errno in (errno.ENOSPC, errno.EDQUOT):
             until = "there is room"
     kept = ""
-    with contextlib.suppress(OSError), open_plain(path.with_name(OUTCOMES)) as file:
-        rows = 0
-        while block := file.read(2**20):
-            rows += block.count(b"\n")
-        kept = f" {rows} finished rollouts are kept."
+    with contextlib.suppress(OSError):
+        kept = f" {count_lines(path.with_name(OUTCOMES))} finished rollouts are kept."
     return RunError(f"{path}: {why}.{kept} The same command goes on from there once {until}.")
 
 
@@ -157,6 +155,19 @@ def open_plain(path: Path) -> BinaryIO:
     except BaseException:
         os.close(fd)
         raise
+
+
+def count_lines(path: Path) -> int:
+    """Return how many lines of a file have an end.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    lines = 0
+    with open_plain(path) as file:
+        while block := file.read(2**20):
+            lines += block.count(b"\n")
+    return lines
 
 
 def bounded(file: IO[bytes]) -> Iterator[bytes]:
@@ -180,7 +191,8 @@ def write_whole(path: Path, chunks: Iterable[bytes], sure: bool = False) -> None
     Args:
         path: the file.
         chunks: what it will hold.
-        sure: wait for the disk though nothing is replaced, since something else goes away.
+        sure: wait for the disk though nothing is replaced, since something goes away once the
+            file is there, or all else hangs on it.
     """
     with replacing(path, sure) as fd:
         block = bytearray()
@@ -213,10 +225,26 @@ def replacing(path: Path, sure: bool = False) -> Iterator[int]:
         finally:
             os.close(fd)
         part.replace(path)
+        if sure:
+            _settle(path.parent)
     except BaseException:
         with contextlib.suppress(OSError):
             part.unlink()
         raise
+
+
+def _settle(folder: Path) -> None:
+    """Wait until the disk knows which files a folder has, as far as this system can wait for it."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | _BINARY)
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(fd)
 
 
 def _write_all(fd: int, data: bytes) -> None:
@@ -277,17 +305,16 @@ def at_rest(folder: Path) -> Iterator[None]:
     Raises:
         RunError: one is writing to it.
     """
-    try:
-        fd = os.open(folder / OUTCOMES, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
-    except OSError:
-        # Nothing has come out yet, or what reads it says what is wrong.
+    with contextlib.ExitStack() as held:
+        try:
+            fd = os.open(folder / OUTCOMES, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
+        except OSError:
+            # Nothing has come out yet, or what reads it says what is wrong.
+            pass
+        else:
+            held.callback(os.close, fd)
+            _lock(fd, folder, shared=True)
         yield
-        return
-    try:
-        _lock(fd, folder, shared=True)
-        yield
-    finally:
-        os.close(fd)
 
 
 def _lock(fd: int, folder: Path, shared: bool = False) -> None:
@@ -298,7 +325,8 @@ def _lock(fd: int, folder: Path, shared: bool = False) -> None:
     try:
         fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise RunError(f"{folder}: another run is writing to this folder.") from None
+        or_read = "" if shared else ", or a merge or a replay reads it"
+        raise RunError(f"{folder}: another run is writing to this folder{or_read}.") from None
     except OSError:
         # Some file systems have no locks; what is only read needs none.
         if not shared:

@@ -173,7 +173,8 @@ def write_settings(folder: str | os.PathLike[str], settings: Mapping[str, Any]) 
     path = Path(folder) / _SETTINGS
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, [text.encode() + b"\n"])
+        # Without it no row says anything.
+        write_whole(path, [text.encode() + b"\n"], sure=True)
     except OSError as error:
         raise stopped(path, error) from error
 
