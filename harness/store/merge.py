@@ -69,8 +69,11 @@ def merge_runs(
             # Tells where two of them disagree.
             parts[0].outcomes.merge(*(part.outcomes for part in parts[1:]))
         half = target.with_name(f"{target.name}.part")
-        _clear(half)
-        half.mkdir(parents=True)
+        try:
+            _clear(half)
+            half.mkdir(parents=True)
+        except OSError as error:
+            raise _not_made(target, error) from error
         try:
             write_parts(half, parts, settings)
             half.rename(target)
@@ -78,12 +81,16 @@ def merge_runs(
             shutil.rmtree(half, ignore_errors=True)
             cause = error if isinstance(error, OSError) else error.__cause__
             if isinstance(cause, OSError):
-                raise RunError(
-                    f"{target} was not made: {cause.strerror or cause}. The runs are as they "
-                    "were, and the same command makes it once that is mended."
-                ) from error
+                raise _not_made(target, cause) from error
             raise
     return Outcomes.load(target)
+
+
+def _not_made(target: Path, why: OSError) -> RunError:
+    return RunError(
+        f"{target} was not made: {why.strerror or why}. The runs are as they were, and the same "
+        "command makes it once that is mended."
+    )
 
 
 def _check_paths(target: Path, paths: Sequence[Path]) -> None:
@@ -144,7 +151,7 @@ def _settings(parts: Sequence[Part], renumber: bool) -> dict[str, Any]:
         SettingsDiffer: the parts were made with different ones.
         RunError: parts to be renumbered have a seed in common.
     """
-    apart = {*FREE, *_TASKS, "merged_from", *(["seed"] if renumber else [])}
+    apart = {*FREE, *_TASKS, *(["seed"] if renumber else [])}
     kept = [
         {key: value for key, value in part.settings.items() if key not in apart} for part in parts
     ]

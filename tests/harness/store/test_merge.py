@@ -273,6 +273,13 @@ def test_a_run_that_goes_on_is_not_merged(ledger: ModuleType, tmp_path: Path) ->
         merge_runs(tmp_path / "all", [tmp_path / "a"])
 
 
+def test_a_folder_that_cannot_be_made_is_told(ledger: ModuleType, tmp_path: Path) -> None:
+    play(ledger, tmp_path / "a")
+    (tmp_path / "file").touch()
+    with pytest.raises(RunError, match="all was not made: Not a directory"):
+        merge_runs(tmp_path / "file" / "all", [tmp_path / "a"])
+
+
 def test_a_full_disk_leaves_nothing_and_the_runs_as_they_were(
     ledger: ModuleType, tmp_path: Path
 ) -> None:
