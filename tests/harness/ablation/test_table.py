@@ -92,10 +92,10 @@ def test_the_words_say_whom_the_harness_helps_more(found: Ablation) -> None:
 def test_the_words_say_whom_the_harness_holds_back_more() -> None:
     worse = [max(count - 1, 0) for count in BASE_NONE]
     found = ablation([BASE_LIGHT, BASE_NONE, BASE_NONE, worse])
-    told = "pass@1: the harness holds base (-0.427) back more than post (-0.073) by 0.354"
+    told = "pass@1: the harness holds base (-0.427) back more than post (-0.062) by 0.365"
     assert words(found)[0].startswith(told)
     turned = ablation([BASE_NONE, worse, BASE_LIGHT, BASE_NONE])
-    assert "holds post (-0.427) back more than base (-0.073) by 0.354" in words(turned)[0]
+    assert "holds post (-0.427) back more than base (-0.062) by 0.365" in words(turned)[0]
 
 
 def test_the_words_say_where_the_data_do_not_decide() -> None:
