@@ -26,7 +26,8 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _LENGTH = re.compile(
-    r"(?:context|model) (?:length|size|window)(?: of| is)?(?: only)?[ (:]*(\d[\d,]*)", re.IGNORECASE
+    r"(?:context|model) (?:length|size|window)(?: of| is)?(?: only)?[ (:]*(\d[\d,]{0,30})",
+    re.IGNORECASE,
 )
 
 
@@ -59,7 +60,7 @@ def of_transport(error: Exception, began: bool) -> Exception:
     """Return what an error of the transport amounts to.
 
     Args:
-        error: from httpx2, or a `TimeoutError`.
+        error: from httpx2, a `TimeoutError`, or a `UnicodeError` out of a stream.
         began: whether the reply had begun.
     """
     told = f"{type(error).__name__}: {error}".rstrip(": ")
@@ -67,7 +68,7 @@ def of_transport(error: Exception, began: bool) -> Exception:
         return Fault(f"no answer in time ({told})", "timeout")
     if isinstance(error, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError):
         return Refused(told)
-    if isinstance(error, httpx2.DecodingError):
+    if isinstance(error, httpx2.DecodingError | UnicodeError):
         return garbled(told)
     if began:
         return Fault(f"the reply was cut ({told})", "cut_reply")

@@ -182,10 +182,7 @@ class EndpointPolicy:
             try:
                 status, text, wait = self._transport.get("/models")
                 if status == 200:
-                    try:
-                        return find_model(read_object(text), self.model)
-                    except Fault:
-                        return Offer()
+                    return self._find_model(text)
                 if status in (404, 405, 501):
                     return Offer()
                 problem = of_status(status, text, 0)
@@ -198,6 +195,16 @@ class EndpointPolicy:
                 raise PolicyError(f"{url} does not answer: {told}.")
             time.sleep(self._backoff.wait(attempt, wait))
         raise AssertionError("a request has at least one try")
+
+    def _find_model(self, text: str) -> Offer:
+        try:
+            listed = read_object(text)
+        except Fault:
+            return Offer()
+        try:
+            return find_model(listed, self.model)
+        except PolicyError as error:
+            raise PolicyError(self._key.hide(str(error))) from None
 
     def describe(self) -> Mapping[str, Any]:
         """Return the settings that a run records: all that shapes an answer."""

@@ -170,6 +170,10 @@ def _logprobs(value: Any, ids: Sequence[int] | None, request: Request) -> tuple[
         found = value.get("token_logprobs") or []
     if not isinstance(found, list) or len(found) != len(ids):
         return None
-    if not all(type(number) in (int, float) and math.isfinite(number) for number in found):
+    try:
+        numbers = tuple(float(number) for number in found if type(number) in (int, float))
+    except OverflowError:
+        numbers = ()
+    if len(numbers) != len(ids) or not all(map(math.isfinite, numbers)):
         raise garbled("log-probabilities that are no finite numbers")
-    return tuple(map(float, found))
+    return numbers

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import queue
 import ssl
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -22,6 +24,8 @@ __all__ = ["Session", "Transport"]
 #: most bytes of a reply, and of one that says what is wrong
 _MOST = 32 << 20
 _MOST_TOLD = 64 << 10
+#: most seconds for an answer that takes no time
+_SOON_S = 30.0
 #: requests that one client sends at a time
 _SEATS = 16
 
@@ -174,11 +178,11 @@ class Transport:
                 if response.headers.get("content-type", "").startswith("text/event-stream"):
                     return await _gather(response, max_tokens)
                 return read_object(await _read(response, _MOST))
-        except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL) as error:
+        except (TimeoutError, UnicodeError, httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise of_transport(error, began) from error
 
     def get(self, path: str) -> tuple[int, str, float | None]:
-        """Ask for something without an event loop, once.
+        """Ask for something that takes no time to answer, once, without an event loop.
 
         Returns:
             Status, text, and how many seconds the server asks to be left alone.
@@ -187,6 +191,26 @@ class Transport:
             Fault: there was no answer.
             PolicyError: the server cannot be asked.
         """
+        answer: queue.SimpleQueue[tuple[int, str, float | None] | Exception] = queue.SimpleQueue()
+
+        def ask() -> None:
+            try:
+                answer.put(self._get(path))
+            except Exception as error:
+                answer.put(error)
+
+        # A client bounds each wait and not their sum, nor how long a name is looked up.
+        threading.Thread(target=ask, name="a question to a server", daemon=True).start()
+        limit = min(_SOON_S, self.waits["timeout"])
+        try:
+            found = answer.get(timeout=limit)
+        except queue.Empty:
+            raise Fault(f"no answer in time (within {limit:g} s)", "timeout") from None
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _get(self, path: str) -> tuple[int, str, float | None]:
         began = False
         try:
             with (

@@ -96,6 +96,11 @@ def test_refusals_that_last(status: int) -> None:
     assert isinstance(of_status(status, "no", 10), Refused)
 
 
+def test_a_context_of_endless_digits() -> None:
+    message = f"maximum context length is {'9' * 9999}"
+    assert isinstance(of_status(400, message, 10), Overflow)
+
+
 def test_an_empty_account_does_not_fill_by_waiting() -> None:
     body = json.dumps({"error": {"message": "You are out.", "code": "insufficient_quota"}})
     assert isinstance(of_status(429, body, 10), Refused)

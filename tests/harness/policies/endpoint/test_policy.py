@@ -115,6 +115,27 @@ def test_a_server_that_wants_another_key(server: Any, fake: ModuleType, connect:
         connect()
 
 
+def test_a_model_whose_listed_name_holds_the_key(
+    server: Any, fake: ModuleType, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    server.models = fake.Answer({"data": [{"id": f"x{KEY}"}]})
+    with pytest.raises(PolicyError, match=r"no model 'tests/model'.*'x\*\*\*'"):
+        connect()
+
+
+def test_a_list_of_models_that_never_comes(
+    server: Any, fake: ModuleType, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from agentenvs.harness.policies.endpoint import transport
+
+    monkeypatch.setattr(transport, "_SOON_S", 0.05)
+    server.models = fake.Answer(stall=True)
+    with pytest.raises(PolicyError, match=r"no answer in time \(within 0\.05 s\)"):
+        connect(retries=1)
+    assert len(server.gets) == 2
+
+
 @pytest.mark.parametrize("status", [404, 405, 501])
 def test_a_server_that_lists_no_models(
     server: Any, fake: ModuleType, connect: Connect, status: int
@@ -231,6 +252,16 @@ def test_a_whole_answer_has_a_time(
         ask(connect(timeout=0.05, retries=0))
     assert slow.value.reason == "timeout"
     assert "tries" not in str(slow.value)
+
+
+def test_a_stream_in_letters_that_are_none(
+    server: Any, fake: ModuleType, connect: Connect, ask: Ask
+) -> None:
+    headers = {"Content-Type": "text/event-stream; charset=utf-16"}
+    server.answer = lambda seen: fake.Answer(b"data: \xff{}\n\n", headers=headers)
+    with pytest.raises(InfrastructureFault) as odd:
+        ask(connect(retries=0))
+    assert odd.value.reason == "garbled_reply"
 
 
 def test_a_reply_without_end(

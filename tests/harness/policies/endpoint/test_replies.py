@@ -219,6 +219,13 @@ def test_token_ids_and_log_probabilities(fake: ModuleType) -> None:
     assert read(fake.completion(choice=old), "completion").logprobs == (-0.25,)
 
 
+@pytest.mark.parametrize("number", ["9" * 400, "1e999", "null", "true"])
+def test_log_probabilities_that_are_no_finite_numbers(fake: ModuleType, number: str) -> None:
+    choice = {"token_ids": [5], "logprobs": {"token_logprobs": [json.loads(number)]}}
+    with pytest.raises(Fault, match="no finite numbers"):
+        read(fake.completion(choice=choice), "completion")
+
+
 def test_log_probabilities_that_do_not_fit_their_tokens_are_dropped(fake: ModuleType) -> None:
     choice = {"token_ids": [5, 6], "logprobs": {"token_logprobs": [-1.0]}}
     assert read(fake.completion(choice=choice), "completion").logprobs is None
