@@ -286,7 +286,7 @@ def test_a_part_of_a_run_is_complete_in_itself(
 ) -> None:
     command = ["run", "BFCLv4", "--tasks", "mini_home_0", "--policy", "random", "-n", "4"]
     assert main([*command, "--rollouts", "2:4", "--out", str(tmp_path), "--quiet"]) == 0
-    assert "open" not in capsys.readouterr().out
+    assert "still open" not in capsys.readouterr().out
     assert {row["rollout"] for row in Outcomes.load(tmp_path)} == {2, 3}
     with pytest.raises(SystemExit):
         main([*command, "--rollouts", "2"])
