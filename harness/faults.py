@@ -10,7 +10,9 @@ __all__ = ["FAULTS", "Breaker", "reason_of", "told"]
 #: what, raised out of a policy or an environment, leaves a rollout without a verdict
 FAULTS = (InfrastructureFault, TimeoutError, ConnectionError)
 _LONGEST = 500
-_FEWEST = 8
+# Where one rollout in three stays open by chance, as many in a row are rare.
+_FEWEST = 12
+_TASKS = 4
 
 
 def reason_of(error: BaseException) -> str:
@@ -29,18 +31,28 @@ def told(error: BaseException) -> str:
 class Breaker:
     """Stops a run in which nothing comes to a verdict any more.
 
+    Rollouts of one task follow one another, so that many in a row may be one task's fault. They
+    count where their task has come to a verdict before, or where they are of several tasks.
+
     Args:
         size: how many rollouts are under way at a time; twice as many in a row, and at least
-            eight, have to stay open.
+            twelve, have to stay open.
+        tasks: how many tasks there are.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, tasks: int) -> None:
         self._most = max(_FEWEST, 2 * size)
+        self._few = min(_TASKS, tasks)
         self._row = 0
+        self._tasks: set[str] = set()
+        self._sound: set[str] = set()
+        self._stopped = False
 
-    def finished(self) -> None:
-        """Take note of a rollout with a verdict."""
+    def finished(self, task: str) -> None:
+        """Take note of a rollout of this task with a verdict."""
         self._row = 0
+        self._tasks.clear()
+        self._sound.add(task)
 
     def left_open(self, last: Void) -> None:
         """Take note of a rollout whose every try was void.
@@ -52,8 +64,11 @@ class Breaker:
             RunError: it was one too many.
         """
         self._row += 1
-        # Past it the run is being stopped already.
-        if self._row == self._most:
+        self._tasks.add(last.task)
+        telling = len(self._tasks) >= self._few or not self._sound.isdisjoint(self._tasks)
+        # Once is enough: the run is being stopped then.
+        if self._row >= self._most and telling and not self._stopped:
+            self._stopped = True
             raise RunError(
                 f"{self._row} rollouts in a row came to no verdict; the last, task "
                 f"{last.task!r}, rollout {last.rollout}, by {last.reason}: {last.error}. "

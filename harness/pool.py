@@ -100,7 +100,9 @@ class Pool:
             RunError: an environment failed, or so many rollouts in a row stayed open that there
                 is no use in going on.
         """
-        queue, breaker = iter(jobs), Breaker(size)
+        planned = list(jobs)
+        queue = iter(planned)
+        breaker = Breaker(size, len({job.task for job in planned}))
         slots = [
             asyncio.create_task(
                 self._slot(queue, breaker, progress, reporter), name=f"slot {index}"
@@ -146,7 +148,7 @@ class Pool:
                         job, attempt = None, 0
                 else:
                     self.keep(Played.of(episode, self._fields(episode, job, attempt, began)))
-                    breaker.finished()
+                    breaker.finished(job.task)
                     progress.done += 1
                     progress.successes += episode.success
                     progress.steps += len(episode.steps)

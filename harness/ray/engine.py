@@ -148,7 +148,8 @@ class RayEngine:
         cluster = self._connected()
         rota = Rota(jobs, self._retries)
         rota.hands.extend(worker.hand for worker in self._hired)
-        this = _Round(rota, Breaker(size), progress, reporter)
+        breaker = Breaker(size, len({job.task for job in jobs}))
+        this = _Round(rota, breaker, progress, reporter)
         count = min(self._workers or cluster.room(self._resources), len(jobs))
         most = self._per_worker or math.ceil(size / count)
         since = tick = time.monotonic()
@@ -223,7 +224,7 @@ class RayEngine:
     def _note_played(self, this: _Round, played: Played) -> None:
         self._keep(played)
         self._deaths = 0
-        this.breaker.finished()
+        this.breaker.finished(played.task)
         this.progress.done += 1
         this.progress.successes += played.success
         this.progress.steps += len(played.steps)

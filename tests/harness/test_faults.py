@@ -150,13 +150,31 @@ def test_a_long_error_is_cut() -> None:
     assert len(told(TimeoutError("x" * 10_000))) == 500
 
 
-@pytest.mark.parametrize(("size", "most"), [(1, 8), (4, 8), (5, 10)])
+def opened(breaker: Breaker, count: int, task: str = "a") -> None:
+    for _ in range(count):
+        breaker.left_open(Void(task, 3, 2, "timeout", "TimeoutError: x", 1.0))
+
+
+@pytest.mark.parametrize(("size", "most"), [(1, 12), (6, 12), (7, 14)])
 def test_the_breaker_minds_rollouts_in_a_row(size: int, most: int) -> None:
-    breaker, last = Breaker(size), Void("a", 3, 2, "timeout", "TimeoutError: x", 1.0)
-    for _ in range(most - 1):
-        breaker.left_open(last)
-    breaker.finished()
-    for _ in range(most - 1):
-        breaker.left_open(last)
+    breaker = Breaker(size, 9)
+    opened(breaker, most - 1)
+    breaker.finished("a")
+    opened(breaker, most - 1)
     with pytest.raises(RunError, match=rf"{most} rollouts .*task 'a', rollout 3, by timeout: Time"):
-        breaker.left_open(last)
+        opened(breaker, 1)
+    # The run is being stopped: what else ends meanwhile is no news.
+    opened(breaker, 20)
+
+
+def test_tasks_that_always_fail_do_not_stop_the_others() -> None:
+    breaker = Breaker(2, 9)
+    for task in "abc":
+        opened(breaker, 40, task)
+    with pytest.raises(RunError, match="121 rollouts in a row"):
+        opened(breaker, 1, "d")
+
+
+def test_where_there_is_one_task_it_tells_enough() -> None:
+    with pytest.raises(RunError, match="12 rollouts in a row"):
+        opened(Breaker(2, 1), 12)
