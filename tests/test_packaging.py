@@ -166,3 +166,14 @@ def test_editable_install_in_use_is_this_checkout(root: Path) -> None:
     if root != Path(where[0]).parent:
         pytest.skip("the tests run against another installation")
     assert Path(where[1]).resolve() == root / "harness" / "__init__.py"
+
+
+def test_a_folder_of_the_packages_name_hides_nothing(root: Path, tmp_path: Path) -> None:
+    paths = [Path(folder) for folder in sys.path if folder]
+    if not any(str(root) in file.read_text() for p in paths for file in p.glob("*agentenvs*.pth")):
+        pytest.skip("the package is not installed by scripts/install")
+    (tmp_path / "agentenvs").mkdir()
+    code = "import agentenvs; print(agentenvs.__file__)"
+    assert run(sys.executable, "-c", code, cwd=tmp_path).strip() == str(
+        root / "agentenvs" / "__init__.py"
+    )
