@@ -12,7 +12,7 @@ import signal
 import socket
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentenvs.errors import BadArgument, RunError
@@ -143,7 +143,8 @@ def _shown(resources: Mapping[str, float]) -> str:
 
 
 @contextlib.contextmanager
-def _setting(name: str, value: str) -> Any:
+def _setting(name: str, value: str) -> Iterator[None]:
+    """Give a variable of the environment a value for a while."""
     before = os.environ.get(name)
     os.environ[name] = value
     try:
@@ -156,7 +157,7 @@ def _setting(name: str, value: str) -> Any:
 
 
 @contextlib.contextmanager
-def _signals() -> Any:
+def _signals() -> Iterator[None]:
     """Bring back the handler that Ray replaces."""
     before = signal.getsignal(signal.SIGTERM)
     try:

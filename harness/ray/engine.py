@@ -260,6 +260,8 @@ class RayEngine:
         with contextlib.closing(self._cluster):
             for worker in hired:
                 if worker.news is not None:
+                    # What it may still report is of no use, nor is that it died.
+                    worker.news.add_done_callback(_heed)
                     worker.news.cancel()
             ends = [worker.actor.close.remote() for worker in hired if worker.ready]
             if ends:
@@ -286,6 +288,12 @@ def make(
             hint = errors.did_you_mean(name, known)
             raise BadArgument(f"The engine 'ray' takes no argument {name!r}.{hint}")
     return RayEngine(cast, keep, void, **settings)
+
+
+def _heed(news: asyncio.Task[list[Record]]) -> None:
+    """Take note of an error, which asyncio would report as one that nobody minds."""
+    if not news.cancelled():
+        news.exception()
 
 
 def _is_death(error: Exception) -> bool:

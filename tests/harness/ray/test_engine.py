@@ -38,7 +38,8 @@ def cluster() -> Iterator[Any]:
     started.close()
     assert not folder.parent.exists()
     assert signal.getsignal(signal.SIGTERM) == handler
-    assert set(Path.home().iterdir()) == home
+    # Other tests may run beside this one.
+    assert not [path for path in {*Path.home().iterdir()} - home if "ray" in path.name]
     deadline = time.monotonic() + 30
     while left := _processes(str(folder)):
         assert time.monotonic() < deadline, left
