@@ -5,8 +5,9 @@ Names load when they are first used, so that each part can be imported alone.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from agentenvs.harness.lazy import lazily
 
 if TYPE_CHECKING:
     from agentenvs.harness.ablation.ablate import ablate, ablate_async
@@ -73,14 +74,5 @@ _MODULES = {
     "samplers": ("make_sampler",),
     "store.transcripts": ("conversation", "read_transcripts"),
 }
-_HOME = {name: module for module, names in _MODULES.items() for name in names}
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(importlib.import_module(f"agentenvs.harness.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'agentenvs.harness' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(__name__, _MODULES)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import functools
 import importlib
 import os
 import time
 import warnings
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from agentenvs.errors import BadArgument, RunError, UnknownName, did_you_mean
+from agentenvs.errors import BadArgument, UnknownName, did_you_mean
+from agentenvs.harness.blocking import blocking
 from agentenvs.harness.exchange import Sampling
 from agentenvs.harness.groups import Groups, Sampler, describe_sampler, unchanged_by_failure
 from agentenvs.harness.jobs import Engine
@@ -27,8 +26,6 @@ from agentenvs.harness.store.folder import Memory, RunFolder
 
 __all__ = ["run", "run_async"]
 
-P = ParamSpec("P")
-R = TypeVar("R")
 ENGINES = ("local", "ray")
 
 
@@ -216,19 +213,7 @@ def _engine(
     return cast.pool(keep, void)
 
 
-def _blocking(function: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
-    @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        with contextlib.suppress(RuntimeError):
-            asyncio.get_running_loop()
-            raise RunError("An event loop is running here: use `await run_async(...)`.")
-        return asyncio.run(function(*args, **kwargs))
-
-    call.__name__ = call.__qualname__ = "run"
-    return call
-
-
-run = _blocking(run_async)
+run = blocking(run_async)
 
 
 async def _play(

@@ -5,22 +5,15 @@ Names load when they are first used.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from agentenvs.harness.lazy import lazily
 
 if TYPE_CHECKING:
     from agentenvs.harness.ablation.result import Ablation
 
 __all__ = ["Ablation"]
 
-_HOME = {"Ablation": "result"}
+_MODULES = {"result": ("Ablation",)}
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(importlib.import_module(f"agentenvs.harness.ablation.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'agentenvs.harness.ablation' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(__name__, _MODULES)

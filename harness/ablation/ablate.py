@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import functools
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
-from agentenvs.errors import BadArgument, RunError, UnknownName, did_you_mean
+from agentenvs.errors import BadArgument, UnknownName, did_you_mean
 from agentenvs.harness.ablation.result import Ablation, compared
 from agentenvs.harness.ablation.settings import ARMS, harness_of, model_of, refuse
 from agentenvs.harness.arms import arm as arm_of
+from agentenvs.harness.blocking import blocking
 from agentenvs.harness.exchange import Sampling
 from agentenvs.harness.outcomes import Outcomes, read_settings
 from agentenvs.harness.policies.base import Policy, make_policy
@@ -24,9 +24,6 @@ from agentenvs.harness.store.folder import versions
 from agentenvs.harness.task_facts import AUTO
 
 __all__ = ["ablate", "ablate_async"]
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 _Policy = str | Policy | Callable[..., Any]
 _Reused = str | os.PathLike[str] | Outcomes
@@ -134,19 +131,7 @@ async def ablate_async(
     return compared({name: given[name] for name in ARMS}, K, confidence, clusters, anyway)
 
 
-def _blocking(function: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
-    @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        with contextlib.suppress(RuntimeError):
-            asyncio.get_running_loop()
-            raise RunError("An event loop is running here: use `await ablate_async(...)`.")
-        return asyncio.run(function(*args, **kwargs))
-
-    call.__name__ = call.__qualname__ = "ablate"
-    return call
-
-
-ablate = _blocking(ablate_async)
+ablate = blocking(ablate_async)
 
 
 def _given(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from agentenvs.harness.lazy import lazily
 
 if TYPE_CHECKING:
     from agentenvs.harness.policies.base import POLICIES, Policy, make_policy
@@ -26,24 +27,14 @@ __all__ = [
     "make_policy",
 ]
 
-_HOME = {
-    "POLICIES": "base",
-    "CallablePolicy": "callable",
-    "EndpointPolicy": "endpoint",
-    "Policy": "base",
-    "PolicyUser": "user",
-    "RandomPolicy": "random",
-    "ReplayPolicy": "replay",
-    "ScriptedPolicy": "scripted",
-    "make_policy": "base",
+_MODULES = {
+    "base": ("POLICIES", "Policy", "make_policy"),
+    "callable": ("CallablePolicy",),
+    "endpoint": ("EndpointPolicy",),
+    "random": ("RandomPolicy",),
+    "replay": ("ReplayPolicy",),
+    "scripted": ("ScriptedPolicy",),
+    "user": ("PolicyUser",),
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(importlib.import_module(f"agentenvs.harness.policies.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'agentenvs.harness.policies' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(__name__, _MODULES)

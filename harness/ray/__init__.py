@@ -5,8 +5,9 @@ Names load when they are first used.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from agentenvs.harness.lazy import lazily
 
 if TYPE_CHECKING:
     from agentenvs.harness.ray.engine import RayEngine, make
@@ -16,14 +17,5 @@ __all__ = ["RayEngine", "make"]
 _MODULES = {
     "engine": ("RayEngine", "make"),
 }
-_HOME = {name: module for module, names in _MODULES.items() for name in names}
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(importlib.import_module(f"agentenvs.harness.ray.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'agentenvs.harness.ray' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(__name__, _MODULES)
