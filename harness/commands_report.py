@@ -241,7 +241,7 @@ def _tails(first: str, second: str) -> tuple[str, str]:
 
 
 def _write(path: str, text: str) -> None:
-    from agentenvs.harness.store.outcomes_file import write_whole
+    from agentenvs.harness.store.durable import write_whole
 
     where, data = Path(path), text.encode("utf-8")
     where.parent.mkdir(parents=True, exist_ok=True)

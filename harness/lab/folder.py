@@ -15,8 +15,8 @@ from typing import Any, Self
 from agentenvs.errors import BadArgument, RunDamaged, RunError, SettingsDiffer
 from agentenvs.harness.lab.config import LabConfig, from_dict
 from agentenvs.harness.plain_data import finite
+from agentenvs.harness.store.durable import write_whole
 from agentenvs.harness.store.folder import differences, versions
-from agentenvs.harness.store.outcomes_file import write_whole
 
 __all__ = ["JOB", "StudyFolder", "job_folder", "lab_versions", "read_json", "write_json"]
 

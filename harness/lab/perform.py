@@ -16,7 +16,8 @@ from agentenvs.harness.lab.jobs import Job
 from agentenvs.harness.lab.measuring import Measuring
 from agentenvs.harness.lab.training import Trained, train
 from agentenvs.harness.ptgs.sampler import PTGS
-from agentenvs.harness.store.outcomes_file import dump, write_whole
+from agentenvs.harness.store.durable import write_whole
+from agentenvs.harness.store.outcomes_file import dump
 from agentenvs.toollab.design import Design
 from agentenvs.toollab.tasks import all_ids
 

@@ -14,7 +14,8 @@ from agentenvs.errors import RunDamaged
 from agentenvs.harness.lab.folder import lab_versions
 from agentenvs.harness.outcomes import Outcomes, write_settings
 from agentenvs.harness.ptgs.protocol import Ids, Sampler
-from agentenvs.harness.store.outcomes_file import dump, write_whole
+from agentenvs.harness.store.durable import write_whole
+from agentenvs.harness.store.outcomes_file import dump
 from agentenvs.harness.store.outcomes_rows import decode
 
 __all__ = ["Recorder", "run_folder", "training_outcomes", "write_counts", "write_run"]

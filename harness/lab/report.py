@@ -13,7 +13,7 @@ from agentenvs.harness.lab.results import read_results
 from agentenvs.harness.lab.summary import summarise
 from agentenvs.harness.lab.tables import ARMS, PAIRS, Table, tables
 from agentenvs.harness.lab.words import FIRST, LAST, Section, words
-from agentenvs.harness.store.outcomes_file import write_whole
+from agentenvs.harness.store.durable import write_whole
 from agentenvs.harness.wide_tables import side_by_side
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from typing import Any
 
 from agentenvs.errors import BadArgument, RunDamaged, RunError, SettingsDiffer
 from agentenvs.harness.outcomes import Outcomes
-from agentenvs.harness.store.durable import LineWriter, at_rest
+from agentenvs.harness.store.durable import OUTCOMES, LineWriter, at_rest
 from agentenvs.harness.store.folder import FREE, differences
 from agentenvs.harness.store.merge_rows import Part, write_parts
-from agentenvs.harness.store.outcomes_file import OUTCOMES, read_settings
+from agentenvs.harness.store.outcomes_file import read_settings
 from agentenvs.harness.store.voids import VOIDS
 
 __all__ = ["merge_runs"]
@@ -56,7 +56,8 @@ def merge_runs(
             one is being written to; or the disk has no room.
         RunDamaged: one of them cannot be read or is no run folder, or a transcript is not the
             one that was written.
-        BadArgument: there is something at `out` already, or a run is given twice.
+        BadArgument: there is something at `out` already, it lies within a run, or a run is given
+            twice.
     """
     target, paths = Path(out), [Path(run) for run in runs]
     _check_paths(target, paths)
@@ -100,6 +101,9 @@ def _check_paths(target: Path, paths: Sequence[Path]) -> None:
     for at, one in enumerate(where):
         if one in where[:at]:
             raise BadArgument(f"Expected each run once, got {paths[at]} twice.")
+    for one, path in zip(where, paths, strict=True):
+        if one in target.resolve().parents:
+            raise BadArgument(f"Expected a new folder outside the runs, got {target} in {path}.")
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise BadArgument(f"Expected a new folder, but there is a file {target}.")
     if target.is_dir() and any(target.iterdir()):
@@ -171,11 +175,14 @@ def _settings(parts: Sequence[Part], renumber: bool) -> dict[str, Any]:
         names = hashlib.sha256("\0".join(ids).encode()).hexdigest()[:12]
         settings |= {"tasks": None, "task_hash": names}
     if renumber:
-        seeds = [one.get("seed") for one in origins]
+        # Shards of one run that were merged before have one seed and different rollouts.
+        own = ({repr(one.get("seed")): one.get("seed") for one in part.origins} for part in parts)
+        seeds = [seed for found in own for seed in found.values()]
         if len(set(map(repr, seeds))) < len(seeds) or None in seeds:
             raise RunError(
                 "Expected runs with seeds of their own, since equal seeds give equal rollouts; "
-                f"got the seeds {', '.join(map(str, seeds))}."
+                f"got the seeds {', '.join(map(str, seeds))}. Shards of one run are merged first, "
+                "without new numbers."
             )
         settings |= {"seed": None, "n": sum(part.n for part in parts)}
     else:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from agentenvs.errors import RunDamaged
 from agentenvs.harness.outcomes import Outcomes
-from agentenvs.harness.store.durable import LineWriter, bounded, open_plain
-from agentenvs.harness.store.outcomes_file import OUTCOMES, dump, write_settings
+from agentenvs.harness.store.durable import OUTCOMES, LineWriter, bounded, open_plain
+from agentenvs.harness.store.outcomes_file import dump, write_settings
 from agentenvs.harness.store.outcomes_rows import decode
 from agentenvs.harness.store.row_sums import sum_holds, text_key, with_sum
 from agentenvs.harness.store.transcripts import Line, TranscriptWriter, transcript_lines

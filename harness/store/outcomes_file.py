@@ -32,7 +32,6 @@ from agentenvs.harness.store.outcomes_rows import (
 
 __all__ = [
     "OUTCOMES",
-    "LineWriter",
     "OutcomeWriter",
     "dump",
     "read_lines",

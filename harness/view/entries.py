@@ -14,10 +14,10 @@ from agentenvs.harness.view.index import Key, TranscriptIndex
 
 __all__ = ["KINDS", "READINGS", "Entry", "Run", "Tally", "tallies"]
 
+#: what an outcome's `parse` counts
 READINGS = ("calls", "words", "malformed", "repaired", "rescued")
-"""What an outcome's `parse` counts."""
+#: what may have become of a rollout; `context_overflow` is a failure that is told apart
 KINDS = ("success", "failure", "context_overflow", "void")
-"""What may have become of a rollout; `context_overflow` is a failure that is told apart."""
 
 
 class Entry(NamedTuple):

@@ -285,15 +285,15 @@ class Lines(View):
         return cls(f"{app.run.name}: counts", [part for line in lines for part in (line, "")])
 
     def title(self, app: App) -> str:
-        """Return what the list shows."""
+        """Return what the lines are about."""
         return self._title
 
     def place(self, app: App) -> str:
-        """Return how far down one is."""
+        """Return nothing: the lines show it."""
         return ""
 
     def head(self, app: App, width: int) -> list[Text]:
-        """Return the headings."""
+        """Return nothing."""
         return []
 
     def body(self, app: App, width: int) -> list[Text]:
@@ -304,7 +304,7 @@ class Lines(View):
         return lines[self._top : self._top + self.height]
 
     def press(self, app: App, key: str) -> None:
-        """Move, or open what is picked."""
+        """Scroll."""
         key = "pgdn" if key == " " else key
         moved = scrolled(key, self._top, self._count - self.height, self.height - 1)
         if moved is not None:

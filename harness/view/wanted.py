@@ -28,8 +28,8 @@ _NUMBERS: dict[str, Callable[[Entry], float | None]] = {
     "tokens": lambda e: e.tokens,
     "seconds": lambda e: e.seconds,
 }
+#: what rollouts can be sorted by: numbers from the largest, all else upwards
 SORTS = ("task", "rollout", *_TEXTS, *_NUMBERS)
-"""What rollouts can be sorted by: numbers from the largest, all else upwards."""
 
 
 @dataclass(frozen=True)
