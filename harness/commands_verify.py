@@ -97,6 +97,8 @@ def _jobs(run: str) -> int:
 
 
 def _show(found: Verification, written: bool) -> None:
+    from agentenvs.harness.replay.grouped import counts, grouped
+
     console = terminal.console()
 
     def say(text: str) -> None:
@@ -116,13 +118,18 @@ def _show(found: Verification, written: bool) -> None:
         if written:
             say("certificate.json written")
         return
-    kinds = Counter(finding.kind for finding in found.findings)
-    say(", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) + ":")
-    for finding in found.findings[:_SHOWN]:
-        say(f"  {finding.line()}")
-    if len(found.findings) > _SHOWN:
-        say(f"  ... and {len(found.findings) - _SHOWN} more; --json has all")
-    if kinds["stale"] and found.stale:
+    if found.uncertified:
+        say(f"{found.uncertified} were added since: run `agentenvs verify {found.run}`")
+    findings = [finding for finding in found.findings if finding.kind != "uncertified"]
+    if not findings:
+        return
+    say("; ".join(counts(findings)))
+    lines = grouped(findings, _SHOWN)
+    for line in lines[:_SHOWN]:
+        say(f"  {line}")
+    if len(lines) > _SHOWN:
+        say(f"  ... and {len(lines) - _SHOWN} more; --json has all")
+    if found.stale and any(finding.kind == "stale" for finding in findings):
         say("what differs from the run, so that a stale row proves nothing:")
         for line in found.stale:
             say(f"  {line}")

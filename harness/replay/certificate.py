@@ -41,6 +41,8 @@ __all__ = [
 
 CERTIFICATE = "certificate.json"
 _FORMAT = 1
+_DIFFERS = f"differs from {CERTIFICATE}"
+_GONE = f"taken away since {CERTIFICATE} was written"
 # Their text has to be read back.
 _MOST_MARKS = 2**26
 
@@ -178,7 +180,7 @@ def compare_settings(
     then: Mapping[str, Any] = certificate["settings"]
     for key in dict.fromkeys((*then, *now)):
         if then.get(key) != now.get(key):
-            yield Finding("edited", None, None, RUN, key, "not as certified", "as certified")
+            yield Finding("edited", None, None, RUN, key, None, None, _DIFFERS)
 
 
 def compare_rows(certificate: Mapping[str, Any], rows: Rows) -> Iterator[Finding]:
@@ -215,17 +217,19 @@ def _changes(
     wrong: NDArray[np.bool_] = (then != now) & (then != 0)
     for task, rollout in np.argwhere(wrong).tolist():
         gone = not now[task, rollout]
-        values = ("no row", "a row") if gone else ("not as certified", "as certified")
         kind: Kind = "missing" if gone else "edited"
-        yield Finding(kind, task_ids[task], rollout, file, "row", *values)
+        yield Finding(
+            kind, task_ids[task], rollout, file, "row", None, None, _GONE if gone else _DIFFERS
+        )
 
 
-def added(certificate: Mapping[str, Any], rows: Rows) -> int:
-    """Return how many outcomes have come since a certificate was written."""
+def added(certificate: Mapping[str, Any], rows: Rows) -> set[tuple[str, int]]:
+    """Return the (task, rollout) pairs that have come since a certificate was written."""
     task_ids, n = certificate["task_ids"], certificate["n"]
     then = _unpacked(certificate["marks"].get("outcomes"), (len(task_ids), n))
-    new = (then == 0) & (rows.outcomes.marks(task_ids, n) != 0)
-    return int(new.sum()) + len(rows.outcomes.outside(task_ids, n))
+    new = np.argwhere((then == 0) & (rows.outcomes.marks(task_ids, n) != 0)).tolist()
+    outside = rows.outcomes.outside(task_ids, n)
+    return {*((task_ids[task], rollout) for task, rollout in new), *outside}
 
 
 def _packed(marks: NDArray[np.uint32]) -> str:

@@ -22,6 +22,7 @@ _STEP = Step._fields
 _KEYS = {"task_id", "rollout", *Said._fields}
 _FINISHES = get_args(FinishReason)
 _MOST_KEYS = 1_000
+_CHANGED = "its text was changed after it was written"
 _plain = json.JSONEncoder(default=repr).encode
 _sorted = json.JSONEncoder(sort_keys=True).encode
 
@@ -83,7 +84,7 @@ class Checker:
         if said is not None:
             findings.extend(_against_outcome(record, said, self._summed))
         if record.task in self._gone:
-            gone = _found("stale", record, OUTCOMES, "task_id", record.task, "no such task now")
+            gone = _found("stale", record, OUTCOMES, "task_id", told="no such task now")
             findings.append(gone)
         if said is None or record.task not in self._tasks:
             return Checked(False, 0, findings)
@@ -122,7 +123,7 @@ class Checker:
     def _against_replay(self, record: Record, said: Said, end: End) -> Iterator[Finding]:
         kind, where = self._kind, record.segment
         if end.raised:
-            yield _found(kind, record, where, f"steps[{len(end.steps)}]", "a reply", end.raised)
+            yield _found(kind, record, where, f"steps[{len(end.steps)}]", told=end.raised)
             return
         if self._shown and not self._same_opening(said.opening, end.opening):
             opening = [self._named(message) for message in end.opening]
@@ -195,8 +196,8 @@ def _against_outcome(record: Record, said: Said, summed: bool) -> Iterator[Findi
     """Compare a transcript with its own sum, which it may have to have, and with its outcome."""
     holds = sum_holds(record.transcript)
     if holds is False or (holds is None and summed):
-        told = "none" if holds is None else "not the text that was written"
-        yield _found("edited", record, record.segment, "sum", told, "the sum of the text")
+        told = "no check sum, though runs of this version write one" if holds is None else _CHANGED
+        yield _found("edited", record, record.segment, "sum", told=told)
     for key in ("seed", "temperature"):
         own, other = getattr(said, key), record.outcome.get(key)
         if own != other:
@@ -218,7 +219,8 @@ def _read(record: Record, findings: list[Finding]) -> Said | None:
         fits, why = False, f"a transcript ({type(error).__name__}: {error})"
     if not fits:
         shown = record.transcript[:200].decode("ascii", "replace")
-        findings.append(_found("edited", record, record.segment, "row", shown, why))
+        told = f"not {why}"
+        findings.append(_found("edited", record, record.segment, "row", shown, told=told))
         return None
     return said
 
@@ -247,6 +249,12 @@ def _equal(then: Any, now: Any) -> bool:
 
 
 def _found(
-    kind: Kind, record: Record, file: str, field: str, recorded: Any, replayed: Any
+    kind: Kind,
+    record: Record,
+    file: str,
+    field: str,
+    recorded: Any = None,
+    replayed: Any = None,
+    told: str = "",
 ) -> Finding:
-    return Finding(kind, record.task, record.rollout, file, field, recorded, replayed)
+    return Finding(kind, record.task, record.rollout, file, field, recorded, replayed, told)

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 __all__ = ["BOTH", "OUTCOMES", "RUN", "TRANSCRIPTS", "Finding", "Kind", "Verification", "excerpts"]
 
-Kind = Literal["edited", "stale", "missing", "unsteady"]
+Kind = Literal["edited", "stale", "missing", "unsteady", "uncertified"]
 #: where a finding lies
 RUN, OUTCOMES, TRANSCRIPTS = "run.json", "outcomes.jsonl", "transcripts"
 BOTH = f"{OUTCOMES} and {TRANSCRIPTS}"
@@ -25,13 +25,15 @@ class Finding(NamedTuple):
         kind: "edited": the record contradicts itself, or the replay although environment, data
             and wording are those of the run; "stale": it contradicts a replay in which they are
             others, which proves nothing; "missing": there is no record to compare;
-            "unsteady": two replays contradict one another, so that the environment is at fault.
+            "unsteady": two replays contradict one another, so that the environment is at fault;
+            "uncertified": rollouts that came after the certificate, when nothing was played.
         task: whose rollout it is, None where it is about the whole run.
         rollout: its number among the task's, or None.
         file: where it stands: "run.json", "outcomes.jsonl", "transcripts", or a file and line.
         field: which field: "success", "score", "steps[3].news", ...
         recorded: what the record says.
-        replayed: what it should say.
+        replayed: what it should say; None where `told` says what is wrong.
+        told: what is wrong, in words, where no two values are held against one another.
     """
 
     kind: Kind
@@ -41,12 +43,19 @@ class Finding(NamedTuple):
     field: str
     recorded: Any
     replayed: Any
+    told: str = ""
 
     def line(self) -> str:
         """Return the finding as one line of text."""
         whose = "the run" if self.task is None else f"{self.task} #{self.rollout}"
-        then, now = _short(self.recorded), _short(self.replayed)
-        return f"{self.kind}  {whose}  {self.file}  {self.field}: {then} -> {now}"
+        return f"{self.kind}  {whose}  {self.file}  {self.field}: {self.what()}"
+
+    def what(self) -> str:
+        """Return what does not hold of the field."""
+        if not self.told:
+            return f"{_short(self.recorded)} -> {_short(self.replayed)}"
+        value = "" if self.recorded is None else f" (it says {_short(self.recorded)})"
+        return self.told + value
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain data; long texts are cut."""
@@ -92,11 +101,12 @@ class Verification:
     Attributes:
         run: the run folder.
         rows: rollouts with an outcome.
-        verified: how many of them hold in every field.
+        verified: how many of them hold in every field; with `quick`, are as they were certified.
         findings: everything that does not, those about the whole run first.
         stale: why a difference may prove nothing: `setting: then -> now`.
         notes: what is worth knowing and no finding.
         open: rollouts of the plan without an outcome.
+        uncertified: rollouts that came after the certificate; counted with `quick` alone.
         voids: the void tries that the run recorded; there is nothing in them to verify.
         played: the environment that was played.
         facts: sums, versions and hashes: what a certificate says.
@@ -111,6 +121,7 @@ class Verification:
     stale: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     open: int = 0
+    uncertified: int = 0
     voids: Sequence[Mapping[str, Any]] = ()
     played: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -131,6 +142,7 @@ class Verification:
             "rows": self.rows,
             "verified": self.verified,
             "open": self.open,
+            "uncertified": self.uncertified,
             "voids": [dict(void) for void in self.voids],
             "findings": [finding.as_dict() for finding in self.findings],
             "stale": list(self.stale),

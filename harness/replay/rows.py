@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agentenvs.errors import RunDamaged
-from agentenvs.harness.replay.findings import OUTCOMES, Finding
+from agentenvs.harness.replay.findings import OUTCOMES, Finding, Kind
 from agentenvs.harness.replay.sums import RowSums
 from agentenvs.harness.store.durable import bounded, open_plain
 from agentenvs.harness.store.outcomes_rows import RowError, check, decode, show
@@ -21,6 +21,7 @@ __all__ = ["Record", "Rows"]
 _KEY = re.compile(rb'\{"task_id":("(?:[^"\\]|\\.)*"),"rollout":(\d{1,16}),')
 _TEXT = b'{"text":'
 _USED = re.compile(rb'"role":"system","text":"([0-9a-f]{16})"')
+_REWRITTEN = "changed after it was written; its check sum is another"
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
@@ -87,7 +88,7 @@ class Rows:
                 left.append((task, rollout, segment, last))
         waiting.update(((task, rollout), row) for task, rollout, row in rows)
         for task, rollout in waiting:
-            self._find("missing", task, rollout, OUTCOMES, "transcript", "an outcome", None)
+            self._find("missing", task, rollout, OUTCOMES, "transcript", "an outcome without one")
         for task, rollout, segment, last in left:
             if last:
                 self.notes.append(
@@ -95,13 +96,19 @@ class Rows:
                     "before its outcome was written."
                 )
             else:
-                self._find("missing", task, rollout, segment, "outcome", None, "a transcript")
+                self._find("missing", task, rollout, segment, "outcome", "a transcript without one")
 
     def _find(
-        self, kind: Any, task: str | None, rollout: int | None, file: str, field: str, *values: Any
+        self,
+        kind: Kind,
+        task: str | None,
+        rollout: int | None,
+        file: str,
+        field: str,
+        told: str,
+        recorded: Any = None,
     ) -> None:
-        recorded, replayed = values
-        self.findings.append(Finding(kind, task, rollout, file, field, recorded, replayed))
+        self.findings.append(Finding(kind, task, rollout, file, field, recorded, None, told))
 
     def _outcomes(self) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
         seen: dict[str, dict[int, int]] = {}
@@ -115,9 +122,9 @@ class Rows:
                     task, rollout = row["task_id"], row["rollout"]
                     numbers = seen.setdefault(task, {})
                     if rollout in numbers:
-                        before = f"a row in line {numbers[rollout]}"
                         where = f"{OUTCOMES}:{number}"
-                        self._find("edited", task, rollout, where, "row", "once more", before)
+                        told = f"once more, after the row in line {numbers[rollout]}"
+                        self._find("edited", task, rollout, where, "row", told)
                         continue
                     numbers[rollout] = number
                     kept = {k: v for k, v in row.items() if k != "wall_s" and v is not None}
@@ -145,20 +152,20 @@ class Rows:
                 raise RowError(number, f"expected true or false, got {show(row.get('success'))}")
         except (ValueError, RecursionError) as error:
             if line.endswith(b"\n"):
-                self._find("edited", None, None, where, "row", show(line), f"JSON: {error}")
+                self._find("edited", None, None, where, "row", f"no JSON ({error})", show(line))
             else:
                 self.notes.append(f"{where} broke off, as a kill leaves it.")
             return None
         except RowError as bad:
-            self._find("edited", None, None, where, "row", show(line), str(bad))
+            self._find("edited", None, None, where, "row", f"no outcome ({bad})", show(line))
             return None
         return row
 
     def _check_place(self, task: str, rollout: int, where: str) -> None:
         if task not in self._tasks:
-            self._find("edited", task, rollout, where, "task_id", task, "a task of the run")
+            self._find("edited", task, rollout, where, "task_id", "no task of the run")
         elif rollout >= self._n:
-            self._find("edited", task, rollout, where, "rollout", rollout, f"below n = {self._n}")
+            self._find("edited", task, rollout, where, "rollout", f"not below n = {self._n}")
 
     def _transcripts(self) -> Iterator[tuple[str, int, bytes, str, bool]]:
         """Yield task, rollout, line, segment, and whether a stopped run ended with it."""
@@ -172,7 +179,9 @@ class Rows:
                 task, rollout, line = found
                 numbers = seen.setdefault(task, set())
                 if rollout in numbers:
-                    self._find("edited", task, rollout, path.name, "row", "once more", "once")
+                    self._find(
+                        "edited", task, rollout, path.name, "row", "the transcript is there twice"
+                    )
                     continue
                 numbers.add(rollout)
                 self.transcripts.add(task, rollout, line)
@@ -200,7 +209,7 @@ class Rows:
                         match = None
                 if match is None:
                     if whole or path.suffix == ".gz":
-                        self._find("edited", None, None, where, "row", show(line), "a transcript")
+                        self._find("edited", None, None, where, "row", "no transcript", show(line))
                     else:
                         self.notes.append(f"{where} broke off, as a kill leaves it.")
                     continue
@@ -210,10 +219,11 @@ class Rows:
                 for key in _USED.findall(line):
                     if key not in texts:
                         texts.add(key)
-                        self._find("missing", None, None, where, "text", None, key.decode())
+                        told = f"the text {key.decode()} that transcripts share is not there"
+                        self._find("missing", None, None, where, "text", told)
                 yield names[match[1]], int(match[2]), line
         except RunDamaged as damage:
-            self._find("edited", None, None, path.name, "file", str(damage), "a whole segment")
+            self._find("edited", None, None, path.name, "file", f"no whole segment ({damage})")
 
     def _check_text(self, line: bytes, where: str, texts: set[bytes]) -> None:
         try:
@@ -225,7 +235,7 @@ class Rows:
             ):
                 raise ValueError
             if text_key(content) != key:
-                self._find("edited", None, None, where, "text", key, text_key(content))
+                self._find("edited", None, None, where, "text", _REWRITTEN)
             texts.add(key.encode())
         except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
-            self._find("edited", None, None, where, "text", show(line), "a shared text")
+            self._find("edited", None, None, where, "text", "no shared text", show(line))

@@ -20,6 +20,8 @@ from agentenvs.harness.store.row_sums import setting_sums
 
 __all__ = ["against_now", "against_sampler", "check_settings", "other_versions", "within"]
 
+_CHANGED = "changed since the run began"
+
 
 def check_settings(settings: Mapping[str, Any]) -> None:
     """Raise where the settings are of a kind that no replay can go by.
@@ -73,7 +75,7 @@ def within(settings: Mapping[str, Any]) -> Iterator[Finding]:
         for key in then:
             if then[key] != now.get(key) and key not in apart:
                 value = settings.get(key)
-                yield Finding("edited", None, None, RUN, key, value, "not what the run began with")
+                yield Finding("edited", None, None, RUN, key, value, None, _CHANGED)
     planned = [start["n"] for start in starts[-1:] if "n" in start]
     if merged is not None:
         planned += [max(one["first"] + one["n"] for one in merged)]
@@ -95,9 +97,9 @@ def against_now(settings: Mapping[str, Any], recorded: RecordedArm) -> Iterator[
     if not recorded.shown:
         name = settings["prompt"].get("name")
         told = "not to be had here, so that what was shown is not compared"
-        yield Finding("stale", None, None, RUN, "prompt", name, told)
+        yield Finding("stale", None, None, RUN, "prompt", name, None, told)
     for task in recorded.unknown:
-        yield Finding("stale", None, None, RUN, "task_ids", task, "no such task now")
+        yield Finding("stale", None, None, RUN, "task_ids", task, None, "no such task now")
     name = settings.get("tasks")
     if isinstance(name, str) and recorded.arm.env_id in registry.WORLDS:
         try:
@@ -105,9 +107,9 @@ def against_now(settings: Mapping[str, Any], recorded: RecordedArm) -> Iterator[
         except AgentEnvsError:
             ids = []
         if ids != settings["task_ids"]:
-            told = f"the set {name!r} has {len(ids)} tasks now, and not the same ones"
-            recorded_as = f"{len(settings['task_ids'])} tasks"
-            yield Finding("stale", None, None, RUN, "tasks", recorded_as, told)
+            had = len(settings["task_ids"])
+            told = f"the set {name!r} has {len(ids)} tasks now, and not the {had} of the run"
+            yield Finding("stale", None, None, RUN, "tasks", None, None, told)
 
 
 def against_sampler(
@@ -133,8 +135,8 @@ def against_sampler(
         with unchanged_by_failure(made):
             replay_sampler(folder, made)
     except SettingsDiffer as differs:
-        now = "what the sampler gives, unless it had learned before the run began"
-        yield Finding("edited", None, None, OUTCOMES, "temperature", str(differs), now)
+        why = f"not what the sampler gives, unless it had learned before the run began: {differs}"
+        yield Finding("edited", None, None, OUTCOMES, "temperature", None, None, why)
 
 
 def other_versions(settings: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -179,8 +179,12 @@ def _compared(folder: Path, settings: Mapping[str, Any]) -> Verification:
         rows = Rows(folder, settings)
         for _ in rows:
             pass
-        findings += [*rows.findings, *compare_rows(before, rows), *_new(before, rows)]
-        found = _told(folder, settings, rows, findings)
+        findings += [*rows.findings, *compare_rows(before, rows)]
+        if new := added(before, rows):
+            told = f"{len(new)} were added since"
+            one = Finding("uncertified", None, None, CERTIFICATE, "rollouts", None, None, told)
+            findings.append(one)
+        found = _told(folder, settings, rows, findings, new=new)
         notes = tuple(rows.notes)
     seconds = time.perf_counter() - began
     return replace(found, notes=notes, facts=_brief(before), seconds=seconds, quick=True)
@@ -192,9 +196,10 @@ def _told(
     rows: Rows | None,
     findings: Iterable[Finding],
     total: int = 0,
+    new: Collection[tuple[str, int]] = (),
 ) -> Verification:
     """Return findings in order, and how many rollouts have none."""
-    wrong = {(f.task, f.rollout) for f in findings if f.task is not None}
+    wrong = {(f.task, f.rollout) for f in findings if f.task is not None} | {*new}
     if rows is not None:
         total = len(rows.outcomes)
         wrong = wrong & rows.outcomes.keys() if wrong else wrong
@@ -205,6 +210,7 @@ def _told(
         total - len(wrong),
         tuple(sorted(findings, key=lambda finding: _place(finding, order))),
         open=max(0, len(order) * settings["n"] - total),
+        uncertified=len(new),
         voids=tuple(read_voids(folder)),
     )
 
@@ -246,14 +252,6 @@ def _replayed(
     finally:
         shown.stop(state, note)
     return findings
-
-
-def _new(certificate: Mapping[str, Any], rows: Rows) -> Iterable[Finding]:
-    count = added(certificate, rows)
-    if count:
-        certified = len(rows.outcomes) - count
-        told = f"{count} rows more"
-        yield Finding("missing", None, None, CERTIFICATE, "rollouts", f"{certified} rows", told)
 
 
 def _place(finding: Finding, order: Mapping[str, int]) -> tuple[Any, ...]:

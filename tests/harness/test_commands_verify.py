@@ -47,17 +47,16 @@ def test_rows_that_do_not_hold_are_named(
     copy: Path, tamper: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def edit(rows: list[dict[str, Any]]) -> None:
-        for row in rows[:25]:
-            row["score"] = 0.25
+        for at, row in enumerate(rows[:25]):
+            row["steps"] = 100 + at
 
     tamper.outcomes(copy, edit)
     assert main(["verify", str(copy), "--quiet"]) == 1
     out = capsys.readouterr().out
     assert out.startswith("23 of 48 rollouts verified")
-    assert "25 edited:" in out
-    assert "#0  outcomes.jsonl  score: 0.25 -> 0.0\n" in out
-    assert out.count("score: 0.25") == 20
-    assert "and 5 more" in out
+    assert "\nedited: 25 rollouts\n" in out
+    assert "#0 on  outcomes.jsonl  steps: 1" in out
+    assert out.count("steps: ") == 1
     assert not (copy / "certificate.json").exists()
     assert main(["verify", str(copy), "--quiet", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
@@ -71,7 +70,40 @@ def test_rows_that_do_not_hold_are_named(
         "field",
         "recorded",
         "replayed",
+        "told",
     }
+
+
+def test_rows_that_came_since_are_uncertified_and_nothing_worse(
+    copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", str(copy), "--quiet"]) == 0
+    run("ToolLab", "scripted:narrow", tasks="mini", n=3, out=copy)
+    capsys.readouterr()
+    assert main(["verify", str(copy), "--quick"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("48 of 72 rollouts as certified (")
+    assert out.endswith(f"\n24 were added since: run `agentenvs verify {copy}`\n")
+    assert main(["verify", str(copy), "--quick", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["verified"], found["uncertified"], found["rows"]) == (48, 24, 72)
+    assert [finding["kind"] for finding in found["findings"]] == ["uncertified"]
+
+
+def test_a_changed_setting_is_a_line_and_not_one_for_each_rollout(
+    copy: Path, tamper: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", str(copy), "--quiet"]) == 0
+    capsys.readouterr()
+    tamper.settings(copy, lambda found: found["sampling"].update(temperature=0.7))
+    assert main(["verify", str(copy), "--quiet"]) == 1
+    out = capsys.readouterr().out
+    assert "\nedited: 48 rollouts, 2 in run.json\n" in out
+    assert "  edited  48 rollouts, from " in out
+    assert "#0 on  outcomes.jsonl  temperature: 1.0 -> 0.7\n" in out
+    assert "run.json  sampling: changed since the run began (it says {" in out
+    assert "run.json  sampling: differs from certificate.json\n" in out
+    assert "more" not in out
 
 
 def test_open_rollouts_voids_and_stale_reasons_are_told(

@@ -80,7 +80,7 @@ def test_a_replay_that_holds_does_not_hide_a_change_since(copy: Path, tamper: Mo
 
     tamper.outcomes(copy, edit)
     before = certificate(copy)
-    assert [finding.replayed for finding in verify(copy).findings] == ["as certified"]
+    assert [finding.told for finding in verify(copy).findings] == ["differs from certificate.json"]
     assert certificate(copy) == before
     (copy / "certificate.json").unlink()
     assert verify(copy).ok
@@ -116,12 +116,10 @@ def test_a_transcript_and_a_setting_changed_since(copy: Path, tamper: ModuleType
 
 def test_a_run_that_grew_is_certified_anew(copy: Path) -> None:
     run("ToolLab", "scripted:wide", n=6, out=copy, **SETTINGS)
-    (finding,) = verify(copy, quick=True).findings
-    assert (finding.kind, finding.field, finding.replayed) == (
-        "missing",
-        "rollouts",
-        "4 rows more",
-    )
+    found = verify(copy, quick=True)
+    (finding,) = found.findings
+    assert (finding.kind, finding.told) == ("uncertified", "4 were added since")
+    assert (found.verified, found.uncertified, found.rows) == (8, 4, 12)
     assert verify(copy).ok
     assert certificate(copy)["rollouts"] == 12
     assert verify(copy, quick=True).ok

@@ -242,7 +242,7 @@ def test_temperatures_that_were_changed_in_both_files_are_not_what_the_sampler_g
     tamper.outcomes(tmp_path, edit)
     (finding,) = verify(tmp_path).findings
     assert (finding.file, finding.field) == ("outcomes.jsonl", "temperature")
-    assert "rollout 3 was played at temperature 0.123" in finding.recorded
+    assert "rollout 3 was played at temperature 0.123" in finding.told
 
 
 def test_a_sampler_that_had_learned_is_given(sampling: ModuleType, tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ def test_a_sampler_that_had_learned_is_given(sampling: ModuleType, tmp_path: Pat
     with pytest.warns(UserWarning, match="function of the conversation alone"):
         run("BFCLv4", lambda _: "No.", n=4, tasks=tasks, sampler=learned(), out=tmp_path)
     (finding,) = verify(tmp_path).findings
-    assert "unless it had learned before" in finding.replayed
+    assert "unless it had learned before" in finding.told
     assert verify(tmp_path, sampler=learned()).ok
 
 
@@ -393,4 +393,4 @@ def test_an_environment_that_raises_is_a_finding(
     monkeypatch.setattr(ledger.Ledger, "_act", raises)
     found = verify(tmp_path)
     assert len(found.findings) == found.rows
-    assert found.findings[0].replayed == "OSError: no ledger"
+    assert found.findings[0].told == "OSError: no ledger"
