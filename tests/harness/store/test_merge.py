@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentenvs.errors import BadArgument, RunDamaged, RunError, SettingsDiffer
-from agentenvs.harness import Outcomes, OutcomeWriter, read_transcripts, run
+from agentenvs.harness import Outcomes, OutcomeWriter, read_transcripts, run, verify
 from agentenvs.harness.policies import RandomPolicy
 from agentenvs.harness.records import Void
 from agentenvs.harness.seeds import derive
@@ -173,6 +173,28 @@ def test_merged_runs_can_be_merged_again(ledger: ModuleType, tmp_path: Path) -> 
     made = settings(tmp_path / "012")["merged_from"]
     assert [(one["run"], one["first"]) for one in made] == [("0", 0), ("1", 2), ("2", 4)]
     assert len(merged) == 12
+
+
+def test_runs_in_shards_are_merged_and_then_renumbered(ledger: ModuleType, tmp_path: Path) -> None:
+    for seed in range(2):
+        shards = [tmp_path / f"{seed}-{part}" for part in range(2)]
+        for part, shard in enumerate(shards):
+            play(ledger, shard, seed=seed, n=4, rollouts=(2 * part, 2 * part + 2))
+        merge_runs(tmp_path / str(seed), shards)
+    merged = merge_runs(tmp_path / "all", [tmp_path / "0", tmp_path / "1"], renumber=True)
+    assert (merged.settings["n"], len(merged), merged.open) == (8, 16, [])
+    assert verify(tmp_path / "all").findings == ()
+    with pytest.raises(RunError, match="seeds 0, 1, 0. Shards of one run are merged first"):
+        merge_runs(tmp_path / "more", [tmp_path / "all", tmp_path / "0-0"], renumber=True)
+
+
+def test_no_folder_is_made_within_a_run(ledger: ModuleType, tmp_path: Path) -> None:
+    play(ledger, tmp_path / "a")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    for out in ("a/all", "b/c/all", "x/../a/all"):
+        with pytest.raises(BadArgument, match="outside the runs"):
+            merge_runs(tmp_path / out, [tmp_path / "a"])
+    assert not (tmp_path / "a" / "all").exists()
 
 
 def test_equal_seeds_are_no_separate_runs(ledger: ModuleType, tmp_path: Path) -> None:
