@@ -13,6 +13,7 @@ from agentenvs import registry
 from agentenvs.errors import BadArgument, RunDamaged, RunError, UnknownName, did_you_mean
 from agentenvs.harness.arms import HARNESSES, PARSERS, Arm, arm
 from agentenvs.harness.prompts import EXAMPLES, Light, Plain, Prompt
+from agentenvs.harness.store.folder import differences
 
 __all__ = ["RecordedArm", "recorded_arm"]
 
@@ -236,8 +237,6 @@ def _hint(error: Exception) -> str:
 
 def _changed(settings: Mapping[str, Any], made: Arm, known: bool) -> list[str]:
     """Return what comes out otherwise now, but for what may lie elsewhere."""
-    from agentenvs.harness.store.folder import differences
-
     now = made.describe()
     own = _mapping(settings, "env_kwargs")
     made_with = {
