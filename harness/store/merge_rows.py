@@ -125,11 +125,51 @@ def _write_transcripts(half: Path, parts: Sequence[Part]) -> None:
     known: dict[str, str] = {}
     with contextlib.closing(TranscriptWriter(half)) as transcripts:
         for part in parts:
-            for line in transcript_lines(part.path, part.outcomes.keys()):
+            outcomes = _Verdicts(part)
+            for line in transcript_lines(part.path, outcomes.place):
+                outcomes.check(line)
                 key = (line.row["task_id"], line.row["rollout"] + part.start)
                 if key not in seen:
                     seen.add(key)
                     transcripts.append(_moved(line, part.start), _texts(line, known))
+
+
+class _Verdicts:
+    """What the outcomes of a run say that its transcripts say too.
+
+    Args:
+        part: the run folder.
+
+    Attributes:
+        place: which row a rollout has.
+    """
+
+    def __init__(self, part: Part) -> None:
+        found = part.outcomes
+        keys = zip(found.column("task_id"), found.column("rollout"), strict=True)
+        self.place: dict[Key, int] = {key: at for at, key in enumerate(keys)}
+        self._path = part.path
+        self._columns = {
+            name: found.column(name) if name in ("success", *found.fields) else None
+            for name in ("success", "reason", "seed", "temperature")
+        }
+
+    def check(self, line: Line) -> None:
+        """Raise where a transcript and its outcome contradict one another.
+
+        Raises:
+            RunDamaged: says in what.
+        """
+        task, rollout = line.row["task_id"], line.row["rollout"]
+        at = self.place[task, rollout]
+        for name, column in self._columns.items():
+            own, said = column[at] if column is not None else None, line.row.get(name)
+            if own != said:
+                raise RunDamaged(
+                    f"{self._path}: task {task!r}, rollout {rollout} was edited: its outcome has "
+                    f"`{name}` {own!r:.60}, its transcript {said!r:.60}. `agentenvs verify "
+                    f"{self._path}` tells which of them holds."
+                )
 
 
 def _moved(line: Line, start: int) -> str:

@@ -385,3 +385,28 @@ def test_parts_of_the_rollouts_make_the_whole_run(ledger: ModuleType, tmp_path: 
     assert merged.open == []
     assert merged.settings["rollouts"] is None
     assert len(play(ledger, tmp_path / "merged", n=5)) == len(whole)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("success", True), ("reason", "other"), ("seed", 1), ("temperature", 0.5), ("reason", None)],
+)
+def test_an_edited_outcome_is_not_vouched_for(
+    ledger: ModuleType, tamper: ModuleType, tmp_path: Path, key: str, value: Any
+) -> None:
+    play(ledger, tmp_path / "a")
+    play(ledger, tmp_path / "b", tasks=TWO)
+
+    def edit(rows: list[dict[str, Any]]) -> None:
+        row = tamper.row(rows, "ledger_3", 1)
+        assert row[key] != value
+        row[key] = value
+
+    tamper.outcomes(tmp_path / "b", edit)
+    told = rf"b: task 'ledger_3', rollout 1 was edited: its outcome has `{key}` {value!r}, its"
+    for renumber in (False, True):
+        with pytest.raises(RunDamaged, match=told):
+            merge_runs(tmp_path / "all", [tmp_path / "b"], renumber=renumber)
+    with pytest.raises(RunDamaged, match=told):
+        merge_runs(tmp_path / "all", [tmp_path / "a", tmp_path / "b"])
+    assert not (tmp_path / "all").exists()
