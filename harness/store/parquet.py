@@ -88,6 +88,7 @@ def write(outcomes: Outcomes, path: str | os.PathLike[str]) -> int:
         columns["scripted"] = arrow.array([True] * len(outcomes), arrow.bool_())
         columns["policy"] = arrow.array([outcomes.policy] * len(outcomes), arrow.string())
     for name, values in extra.items():
+        name = _clean(name)
         while name in columns:
             name += "_"
         columns[name] = values
@@ -257,6 +258,7 @@ def _parse(arrow: Any, rows: Sequence[Mapping[str, Any] | None]) -> dict[str, An
     found: dict[str, list[Any]] = {}
     for number, row in enumerate(few):
         for key, value in _flat(row or {}, "parse"):
+            key = _clean(key)
             column = found.get(key)
             if column is None:
                 column = found[key] = [None] * len(few)

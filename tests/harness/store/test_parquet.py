@@ -123,6 +123,13 @@ def test_counts_of_one_name_stay_together(arrow: Any, tmp_path: Path) -> None:
     assert json.loads(read(arrow, tmp_path / "run.parquet")[0]["parse"]) == parse
 
 
+def test_names_with_half_a_character(arrow: Any, tmp_path: Path) -> None:
+    odd = {"x\ud800": 1, "x\\ud800": 2, "parse": {"a\udfff": 3}}
+    write(Outcomes([{"task_id": "a", "rollout": 0, "success": True, **odd}]), tmp_path / "x")
+    (row,) = arrow.read_table(tmp_path / "x").to_pylist()
+    assert (row["x\\ud800"], row["x\\ud800_"], row["parse.a\\udfff"]) == ("1", "2", 3)
+
+
 def test_no_rows_are_a_table_too(arrow: Any, tmp_path: Path) -> None:
     assert write(Outcomes(), tmp_path / "run.parquet") == 0
     assert arrow.read_table(tmp_path / "run.parquet").column_names == [
