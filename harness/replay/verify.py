@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from agentenvs.errors import BadArgument, RunDamaged, RunError
+from agentenvs.errors import BadArgument, RunError
 from agentenvs.harness.groups import Sampler
 from agentenvs.harness.progress import Progress, reporter
 from agentenvs.harness.prompts import Prompt
@@ -38,6 +38,7 @@ from agentenvs.harness.replay.settings import (
 from agentenvs.harness.replay.workers import check_all
 from agentenvs.harness.store.durable import at_rest, count_lines
 from agentenvs.harness.store.folder import versions
+from agentenvs.harness.store.no_run import no_run
 from agentenvs.harness.store.outcomes_file import read_settings
 from agentenvs.harness.store.segments import segments
 from agentenvs.harness.store.voids import read_voids
@@ -98,7 +99,7 @@ def verify(
     folder = Path(run)
     settings = read_settings(folder)
     if settings is None:
-        raise RunDamaged(f"{folder}: expected a run folder with run.json, found none.")
+        raise no_run(folder)
     check_settings(settings)
     with at_rest(folder):
         if not segments(folder):

@@ -16,6 +16,7 @@ from agentenvs.harness.outcomes import Outcomes
 from agentenvs.harness.store.durable import OUTCOMES, LineWriter, at_rest
 from agentenvs.harness.store.folder import FREE, differences
 from agentenvs.harness.store.merge_rows import Part, write_parts
+from agentenvs.harness.store.no_run import no_run
 from agentenvs.harness.store.outcomes_file import read_settings
 from agentenvs.harness.store.voids import VOIDS
 
@@ -116,7 +117,7 @@ def _read(paths: Sequence[Path], renumber: bool) -> list[Part]:
     for path in paths:
         settings = read_settings(path) if path.is_dir() else None
         if settings is None:
-            raise RunDamaged(f"{path}: expected a run folder with run.json, found none.")
+            raise no_run(path)
         _check_settings(path, settings)
         part = Part(path, settings, Outcomes.load(path), start)
         planned = set(settings["task_ids"])
