@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.errors import BadArgument, RunDamaged, RunError, UnknownName, did_you_mean
+from agentenvs.harness.store.no_run import no_run
 from agentenvs.harness.store.outcomes_file import (
     OUTCOMES,
     OutcomeWriter,
@@ -37,7 +38,7 @@ from agentenvs.harness.store.outcomes_file import (
     write_whole,
 )
 from agentenvs.harness.store.outcomes_rows import REQUIRED, Columns, RowError
-from agentenvs.harness.store.voids import check_void, open_rollouts, read_voids
+from agentenvs.harness.store.voids import check_void, open_rollouts, part_of, read_voids
 
 if TYPE_CHECKING:
     from agentenvs.harness.tax.counts import Counts
@@ -117,7 +118,7 @@ class Outcomes:
         if where.is_dir():
             settings = read_settings(where)
             if settings is None:
-                raise RunDamaged(f"{where}: expected a run folder with run.json, found none.")
+                raise no_run(where)
             where /= OUTCOMES
             if not where.exists():
                 return cls((), settings, read_voids(where.parent))
@@ -217,8 +218,16 @@ class Outcomes:
         return {(self._names[task], rollout) for task, rollout in rows}
 
     @property
+    def part(self) -> tuple[int, int] | None:
+        """Which rollouts of each task a run of a part holds, first and after; None for a whole."""
+        return part_of(self.settings, self.keys())
+
+    @property
     def open(self) -> list[tuple[str, int]]:
-        """The (task id, rollout) pairs that the run was to have and that have no outcome."""
+        """The (task id, rollout) pairs that the run was to have and that have no outcome.
+
+        Of a part of a run (`part`) those of the part.
+        """
         if self._open is None:
             self._open = open_rollouts(self.settings, self.keys())
         return list(self._open)
@@ -322,6 +331,8 @@ class Outcomes:
         voids: dict[Any, dict[str, Any]] = {}
         missing: dict[tuple[str, int], None] = {}
         start = 0
+        # Parts of one run leave open what none of them holds.
+        parts = not renumber and any(part.part != self.part for part in others)
         try:
             for part in sets:
                 for row in part:
@@ -330,7 +341,10 @@ class Outcomes:
                 for row in part.voids:
                     moved = {**row, "rollout": row["rollout"] + start}
                     voids.setdefault(dump(moved), moved)
-                missing |= dict.fromkeys((task, rollout + start) for task, rollout in part.open)
+                left = part.open
+                if parts:
+                    left = open_rollouts({**part.settings, "rollouts": None}, part.keys())
+                missing |= dict.fromkeys((task, rollout + start) for task, rollout in left)
                 if renumber:
                     taken = (*part._rollout.tolist(), *(rollout for _, rollout in part.open))
                     start += max(taken, default=-1) + 1

@@ -23,7 +23,7 @@ class TaskFacts(NamedTuple):
         clusters: task id -> label, over the tasks of both runs; None where nothing is known, or
             every task stands for itself.
         unsolvable: tasks of the runs that no agent can solve, each with the reason.
-        notes: what could not be looked up, and rollouts that are still open, in sentences.
+        notes: what could not be looked up, in sentences.
     """
 
     clusters: dict[str, str] | None
@@ -64,14 +64,6 @@ def task_facts(
         tagged = unsolvable_in(Path(unsolvable), ids)
     if labels is not None and len(set(labels.values())) == len(labels):
         labels = None
-    for name, run in (("base", base), ("post", post)):
-        if missing := len(run.open):
-            void = run.kinds()["void"]
-            told = f" ({void} of them void)" if void else ""
-            notes.append(
-                f"{missing} of the {len(run) + missing} rollouts of {name} are still open{told}, "
-                "so that n differs between tasks; the command that played it goes on"
-            )
     return TaskFacts(labels, tagged, tuple(notes))
 
 

@@ -21,7 +21,15 @@ from agentenvs.harness.store.durable import LineWriter, bounded, open_plain
 from agentenvs.harness.store.outcomes_file import dump
 from agentenvs.harness.store.outcomes_rows import decode, show
 
-__all__ = ["VOIDS", "VoidWriter", "check_void", "open_rollouts", "read_voids", "void_row"]
+__all__ = [
+    "VOIDS",
+    "VoidWriter",
+    "check_void",
+    "open_rollouts",
+    "part_of",
+    "read_voids",
+    "void_row",
+]
 
 VOIDS = "voids.jsonl"
 _FIELDS: Mapping[str, tuple[type, ...]] = {
@@ -124,6 +132,7 @@ def open_rollouts(
 
     Args:
         settings: of the run; without a list `task_ids` and a number `n` nothing was planned.
+            Of a part (`part_of`) its own rollouts alone were.
         there: the rollouts with an outcome.
 
     Raises:
@@ -139,8 +148,32 @@ def open_rollouts(
             f"{len(names)} tasks."
         )
     place = {name: at for at, name in enumerate(names)}
-    missing: NDArray[np.bool_] = np.ones((len(names), n), dtype=np.bool_)
+    first, after = part_of(settings, there) or (0, n)
+    missing: NDArray[np.bool_] = np.zeros((len(names), n), dtype=np.bool_)
+    missing[:, first:after] = True
     for name, rollout in there:
         if name in place and rollout < n:
             missing[place[name], rollout] = False
     return [(names[task], rollout) for task, rollout in np.argwhere(missing).tolist()]
+
+
+def part_of(settings: Mapping[str, Any], there: Set[tuple[str, int]]) -> tuple[int, int] | None:
+    """Return which rollouts of each task a run holds that was to play a part of them.
+
+    Args:
+        settings: of the run; `rollouts` are the first of the part and the one after its last.
+        there: the rollouts with an outcome. Where some lie outside, parts were played one after
+            another into one folder, which is the whole run under way.
+
+    Returns:
+        First and after; None for a whole run.
+    """
+    n, part = settings.get("n"), settings.get("rollouts")
+    if not isinstance(part, list | tuple) or len(part) != 2 or type(n) is not int:
+        return None
+    first, after = part
+    if type(first) is not int or type(after) is not int or not 0 <= first < after <= n:
+        return None
+    if after - first == n or any(not first <= rollout < after for _, rollout in there):
+        return None
+    return first, after

@@ -82,6 +82,8 @@ class Side:
         torn: whether the last line of its file broke off.
         planned: rollouts that the run was asked for, None where unknown.
         done: rollouts of those that are there.
+        void: rollouts of those that are not, since a fault of the infrastructure ended each try.
+        part: which rollouts of each task a run of a part was asked for, first and after.
     """
 
     arm: Arm
@@ -91,6 +93,8 @@ class Side:
     torn: bool
     planned: int | None
     done: int
+    void: int = 0
+    part: tuple[int, int] | None = None
 
     @property
     def known(self) -> bool:
@@ -107,13 +111,14 @@ def side(source: Any) -> Side:
     arm: Counts = counts()
     settings: Mapping[str, Any] = source.settings
     tasks, n = settings.get("task_ids"), settings.get("n")
-    planned, done = None, 0
+    planned, done, part = None, 0, source.part
     if isinstance(tasks, list | tuple) and type(n) is int:
-        wanted = {task for task in tasks if isinstance(task, str)}
-        planned = n * len(wanted)
-        have = zip(arm.task_ids, arm.n.tolist(), strict=True)
-        done = sum(min(rolls, n) for task, rolls in have if task in wanted)
-    return Side(arm, settings, source.policy, source.scripted, source.torn, planned, done)
+        first, after = part or (0, n)
+        planned = (after - first) * len({task for task in tasks if isinstance(task, str)})
+        done = planned - len(source.open)
+    void = source.kinds()["void"]
+    known = source.policy, source.scripted, source.torn
+    return Side(arm, settings, *known, planned, done, void, part)
 
 
 def match(sides: tuple[Side, Side], labels: tuple[str, str], common: bool) -> Paired:
@@ -192,12 +197,18 @@ def _shared(first: Any, second: Any, labels: tuple[str, str]) -> tuple[Counts, C
     return kept(first), kept(second)
 
 
-def _unfinished(one: Side, label: str) -> str:
+def _unfinished(one: Side, label: str, spread: str = "") -> str:
+    """Say what a run lacks of what it was asked for, and that it is a part where it is one."""
+    part = ""
+    if one.part is not None:
+        part = f"the part {one.part[0]}:{one.part[1]} of n = {one.settings['n']}"
     if one.planned is None or one.done >= one.planned:
-        return ""
+        return f"{label} is {part}." if part else ""
+    of = f" of {part}" if part else ""
+    waiting = one.planned - one.done - one.void
     return (
-        f"{label} is unfinished: {one.done} of {one.planned} rollouts; "
-        "the same run command finishes it."
+        f"{label}: {one.done} of {one.planned} rollouts{of} played "
+        f"({waiting} not yet, {one.void} void){spread}; the same run command goes on with it."
     )
 
 
@@ -218,27 +229,28 @@ def _spoilt(sides: tuple[Side, Side], labels: tuple[str, str]) -> str:
     return "".join(f" {text}" for text in told if text)
 
 
-def side_warnings(one: Side, label: str, used: Tasks) -> Iterator[str]:
+def side_warnings(one: Side, label: str, used: Tasks, other: str) -> Iterator[str]:
     """Yield what may spoil one arm's numbers, each with its remedy.
 
     Args:
         one: the arm.
         label: what it is called.
         used: the tasks that were compared.
+        other: what the other arm is called.
     """
-    if unfinished := _unfinished(one, label):
-        yield unfinished
     low, high = int(used.n.min()), int(used.n.max())
-    if low != high:
-        yield (
-            f"{label}: tasks have {low} to {high} rollouts, so that budgets end at {low}; "
-            "give every task as many."
-        )
+    uneven = f"tasks have {low} to {high} rollouts"
+    lacks = one.planned is not None and one.done < one.planned
+    spread = f", so that {uneven} and budgets end at {low}" if low != high else ""
+    if unfinished := _unfinished(one, label, spread):
+        yield unfinished
+    if spread and not lacks:
+        yield f"{label}: {uneven}, so that budgets end at {low}; give every task as many."
     ids = getattr(one.arm, "task_ids", None)
     if ids is not None and len(ids) > len(used.c):
         yield (
-            f"{label}: compared on {len(used.c)} of its {_tasks(len(ids))}, those that both have; "
-            "run the others too, since those that lack may be the hard ones."
+            f"{label}: compared on {len(used.c)} of its {_tasks(len(ids))}, those that {other} has "
+            f"too; {other} wants the others as well, since they may be the hard ones."
         )
     if torn := _torn(one, label):
         yield torn

@@ -90,8 +90,8 @@ def compare(
     whole = replace(
         whole,
         warnings=(
-            *side_warnings(sides[0], labels[0], arms.base),
-            *side_warnings(sides[1], labels[1], arms.post),
+            *side_warnings(sides[0], labels[0], arms.base, labels[1]),
+            *side_warnings(sides[1], labels[1], arms.post, labels[0]),
             *setting_warnings(sides, labels),
         ),
     )

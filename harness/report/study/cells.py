@@ -288,8 +288,8 @@ def _measured(
     labels = (study.arms[0], plan.arm)
     once = sharpening_tax_interval(base, post, 1, confidence, groups)
     warnings = [
-        *side_warnings(plan.sides[0], labels[0], base),
-        *side_warnings(plan.sides[1], labels[1], post),
+        *side_warnings(plan.sides[0], labels[0], base, labels[1]),
+        *side_warnings(plan.sides[1], labels[1], post, labels[0]),
         *setting_warnings(plan.sides, labels),
     ]
     return Cell(

@@ -112,6 +112,33 @@ def test_rows_that_are_no_part_of_the_plan_close_nothing() -> None:
     assert open_rollouts({"task_ids": ["a", "b"], "n": 1}, there) == [("b", 0)]
 
 
+def test_of_a_part_its_own_rollouts_are_open() -> None:
+    settings = {"task_ids": ["a"], "n": 6, "rollouts": [2, 4]}
+    part = Outcomes([row("a", 2)], settings)
+    assert (part.part, part.open) == ((2, 4), [("a", 3)])
+    assert Outcomes([row("a", 2), row("a", 3)], settings).open == []
+
+
+def test_parts_one_after_another_in_a_folder_are_a_whole_under_way() -> None:
+    settings = {"task_ids": ["a"], "n": 4, "rollouts": [2, 3]}
+    both = Outcomes([row("a", 0), row("a", 2)], settings)
+    assert (both.part, both.open) == (None, [("a", 1), ("a", 3)])
+
+
+@pytest.mark.parametrize("part", [None, [0, 4], [1], [2, 2], [2, 5], "12", [True, 2], [0.0, 2]])
+def test_what_is_no_part_leaves_the_whole_open(part: Any) -> None:
+    outcomes = Outcomes([], {"task_ids": ["a"], "n": 4, "rollouts": part})
+    assert (outcomes.part, len(outcomes.open)) == (None, 4)
+
+
+def test_merged_parts_of_a_run_leave_open_what_none_holds() -> None:
+    settings = {"task_ids": ["a"], "n": 4}
+    one = Outcomes([row("a", 0)], {**settings, "rollouts": [0, 1]})
+    two = Outcomes([row("a", 3)], {**settings, "rollouts": [2, 4]})
+    assert one.merge(two).open == [("a", 1), ("a", 2)]
+    assert one.merge(one).open == []
+
+
 def test_a_filter_opens_nothing_that_was_played() -> None:
     settings = {"task_ids": ["a", "b"], "n": 2}
     voids = [ROW, {**ROW, "task_id": "b"}]

@@ -286,21 +286,37 @@ def test_incomplete_runs_are_named() -> None:
     short.torn = True
     few = Outcomes(outcomes(POST, 8), {**RUN, "task_ids": [*PLANNED, "t8"]})
     assert compare(short, few).warnings == (
-        "base is unfinished: 63 of 64 rollouts; the same run command finishes it.",
-        "base: tasks have 7 to 8 rollouts, so that budgets end at 7; give every task as many.",
+        "base: 63 of 64 rollouts played (1 not yet, 0 void), so that tasks have 7 to 8 rollouts "
+        "and budgets end at 7; the same run command goes on with it.",
         "base: the last line of the outcomes broke off and was left out; "
         "the same run command plays it again.",
-        "post is unfinished: 64 of 72 rollouts; the same run command finishes it.",
+        "post: 64 of 72 rollouts played (8 not yet, 0 void); the same run command goes on with it.",
     )
     assert compare(short, few).m == 7
 
 
+def test_a_part_is_said_to_be_one_and_lacks_nothing() -> None:
+    settings = {**RUN, "n": 16, "rollouts": [0, 8]}
+    part = Outcomes(outcomes(BASE, 8), settings)
+    assert compare(part, part).warnings == (
+        "base is the part 0:8 of n = 16.",
+        "post is the part 0:8 of n = 16.",
+    )
+    rows = list(part)[:-2]
+    void = {"task_id": "t7", "rollout": 7, "attempt": 0, "reason": "timeout", "error": "late"}
+    lacking = Outcomes(rows, settings, [{**void, "wall_s": 1.0}])
+    assert compare(part, lacking).warnings[1] == (
+        "post: 62 of 64 rollouts of the part 0:8 of n = 16 played (1 not yet, 1 void), so that "
+        "tasks have 6 to 8 rollouts and budgets end at 6; the same run command goes on with it."
+    )
+
+
 def test_an_unfinished_run_is_said_to_be_one_where_tasks_are_missing() -> None:
     short = Outcomes([row for row in outcomes(POST, 8) if row["task_id"] < "t5"], RUN)
-    says = "post is unfinished: 40 of 64 rollouts; the same run command finishes it. .*--common"
+    says = r"post: 40 of 64 rollouts played \(24 not yet, 0 void\); the same run .*--common"
     with pytest.raises(BadArgument, match=f"only in base: 't5', 't6', 't7'.*{says}"):
         compare(outcomes(BASE, 8), short)
-    with pytest.raises(BadArgument, match="got none. post is unfinished: 0 of 64 rollouts"):
+    with pytest.raises(BadArgument, match="got none. post: 0 of 64 rollouts played"):
         compare(outcomes(BASE, 8), Outcomes([], RUN))
 
 
@@ -311,8 +327,13 @@ def test_common_compares_on_the_tasks_that_both_have() -> None:
     plain = sharpening_tax((BASE[2:6], 8), ([*POST[2:5], 5], [8, 8, 8, 5]), 5)
     assert (found.tasks, found.m) == (4, 5)
     assert found.rows[-1].measures.tax_S.value == pytest.approx(plain.tax_S)
-    assert found.warnings[0].startswith("base: compared on 4 of its 8 tasks, those that both have")
-    assert found.warnings[1].startswith("post is unfinished: 29 of 64 rollouts")
+    assert found.warnings[:2] == (
+        "base: compared on 4 of its 8 tasks, those that post has too; post wants the others as "
+        "well, since they may be the hard ones.",
+        "post: 29 of 64 rollouts played (35 not yet, 0 void), so that tasks have 5 to 8 rollouts "
+        "and budgets end at 5; the same run command goes on with it.",
+    )
+    assert len(found.warnings) == 3
     whole = compare(outcomes(BASE, 8), outcomes(POST, 8), common=True)
     assert repr(whole) == repr(compare(outcomes(BASE, 8), outcomes(POST, 8)))
 
