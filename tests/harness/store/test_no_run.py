@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from agentenvs.errors import RunDamaged
-from agentenvs.harness import Outcomes, OutcomeWriter, verify, write_settings
+from agentenvs.harness import Outcomes, OutcomeWriter, verify
 from agentenvs.harness.cli import main
+from agentenvs.harness.outcomes import write_settings
 from agentenvs.harness.store.merge import merge_runs
 from agentenvs.harness.store.no_run import no_run
 
