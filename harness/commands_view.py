@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING, Any
 
 from agentenvs.errors import BadArgument, UnknownName, did_you_mean
@@ -151,7 +152,8 @@ def _print_list(run: Run, wanted: Wanted, sort: str | None, reverse: bool) -> in
 
     entries = _chosen(run, wanted, sort, reverse)
     console = terminal.console()
-    _print_grid(console, rollout_grid(entries, short=console.is_terminal))
+    if run.entries:
+        _print_grid(console, rollout_grid(entries, short=_width(console) is not None))
     tries = [
         f"{entry.task} #{entry.rollout} try {row.get('attempt')}: "
         f"{row.get('reason')}: {row.get('error')}"
@@ -160,7 +162,7 @@ def _print_list(run: Run, wanted: Wanted, sort: str | None, reverse: bool) -> in
     ]
     if tries:
         _out(console, ["", "void tries", *tries])
-    _out(console, ["", *summary(run, entries), *_problems(run)])
+    _out(console, [*([""] if run.entries else []), *summary(run, entries), *_problems(run)])
     return 0
 
 
@@ -180,13 +182,19 @@ def _print_pair(runs: Sequence[Run], wanted: Wanted) -> int:
 
 def _print_grid(console: Console, grid: Grid) -> None:
     """Print rows: as wide as a terminal, in colours, or in full."""
-    layout = grid.layout(console.width if console.is_terminal else None)
+    layout = grid.layout(_width(console))
     lines = [grid.heading(layout), *(grid.line(at, layout) for at in range(len(grid.rows)))]
     if console.is_terminal:
         for line in lines:
             console.print(line, soft_wrap=True, end="\n")
     else:
         _out(console, (line.plain for line in lines))
+
+
+def _width(console: Console) -> int | None:
+    """Return a terminal's width, or that of `COLUMNS`; None where rows are printed in full."""
+    asked = os.environ.get("COLUMNS", "").isdecimal()
+    return console.width if console.is_terminal or asked else None
 
 
 def _print_episodes(runs: Sequence[Run], wanted: Wanted, step: int | None) -> int:
@@ -224,5 +232,6 @@ def _out(console: Console, lines: Iterable[str]) -> None:
 
 def _problems(run: Run) -> Iterator[str]:
     yield from (f"cannot be read: {problem}" for problem in run.transcripts.problems)
-    if not run.transcripts and run.path.is_dir():
+    # Nothing is said before the first rollout ends, nor in void tries.
+    if not run.transcripts and run.path.is_dir() and len(run.outcomes):
         yield "the run kept no transcripts"

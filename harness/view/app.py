@@ -137,7 +137,7 @@ class App:
         lines: list[Text] = []
         for run, entries in shown:
             what = next(summary(run, entries, repairs=False))
-            if run.open:
+            if run.open and run.entries:
                 what += f"; {run.open} still to be played"
             lines.extend(wrapped(Text(what, "dim"), width))
         order = f"by {self._sort}" if self._sort else ""
@@ -252,7 +252,7 @@ class App:
     def _title(self, view: View, width: int) -> Text:
         place = view.place(self)
         room = max(1, width - len(place) - 3)
-        title = cut(printable(view.title(self)), room)
+        title = view.title_in(self, room)
         line = Text(f" {title}", "bold reverse", no_wrap=True)
         line.pad_right(max(0, width - line.cell_len - len(place) - 1))
         line.append(f"{place} ")

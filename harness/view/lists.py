@@ -6,10 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.text import Text
 
+from agentenvs.harness.plain_text import printable
 from agentenvs.harness.view.entries import Entry, Run, Tally, tallies
-from agentenvs.harness.view.grid import Grid
+from agentenvs.harness.view.grid import Grid, cut
 from agentenvs.harness.view.pages import wrapped
 from agentenvs.harness.view.tables import pair_grid, pair_rows, rollout_grid, summary, task_grid
 
@@ -47,6 +49,10 @@ class View(ABC):
     @abstractmethod
     def title(self, app: App) -> str:
         """Return what stands on top."""
+
+    def title_in(self, app: App, room: int) -> str:
+        """Return the title in at most so many characters."""
+        return cut(printable(self.title(app)), room)
 
     @abstractmethod
     def place(self, app: App) -> str:
@@ -120,7 +126,10 @@ class _List(View):
         """Return the lines in view."""
         grid = self.grid(app)
         if not grid.rows:
-            return [Text("  nothing is like that; f changes what is shown", "dim")]
+            why = "nothing is like that; f changes what is shown"
+            if not app.run.entries:
+                why = "nothing has ended yet; r reads the run again"
+            return [Text(f"  {why}", "dim")]
         layout = grid.layout(width - 2)
         # Ids that differ in the middle alone look the same where they are cut.
         spelled = self.height > 3 and grid.cuts(layout)
@@ -235,6 +244,20 @@ class Pairs(_List):
         """Return what the list shows."""
         base, post = app.runs
         return f"base {base.name}, post {post.name}"
+
+    def title_in(self, app: App, room: int) -> str:
+        """Return the title; where it is too long, without policies, then each name cut by itself.
+
+        Names of runs often begin and end alike: cut as one, neither could be told.
+        """
+        full = printable(self.title(app))
+        if cell_len(full) <= room:
+            return full
+        base, post = (printable(run.path.resolve().name) for run in app.runs)
+        spare = room - cell_len("base , post ")
+        # What one of them does not need is the other's.
+        own = min(cell_len(base), max(spare // 2, spare - cell_len(post)))
+        return f"base {cut(base, own)}, post {cut(post, max(0, spare - own))}"
 
     def place(self, app: App) -> str:
         """Return which run opens, and how far down one is."""

@@ -16,6 +16,7 @@ STYLES = {
     "context_overflow": "yellow",
     "void": "magenta",
 }
+_SCRIPTED = "scripted policy: these numbers describe the script, not a model"
 _SHORT = {"context_overflow": "overflow"}
 _LONG = {short: kind for kind, short in _SHORT.items()}
 
@@ -152,6 +153,11 @@ def summary(run: Run, entries: Sequence[Entry], repairs: bool = True) -> Iterato
         entries: those of its rollouts.
         repairs: count repairs, which looks through every transcript.
     """
+    if not run.entries:
+        yield _begun(run)
+        if run.outcomes.scripted:
+            yield _SCRIPTED
+        return
     kinds = Counter(entry.kind for entry in entries)
     told = ", ".join(f"{kinds[kind]} {kind}" for kind in KINDS if kinds[kind])
     tasks = len({entry.task for entry in entries})
@@ -175,7 +181,14 @@ def summary(run: Run, entries: Sequence[Entry], repairs: bool = True) -> Iterato
     if run.open:
         yield f"{_many(run.open, 'rollout')} still to be played"
     if run.outcomes.scripted:
-        yield "scripted policy: these numbers describe the script, not a model"
+        yield _SCRIPTED
+
+
+def _begun(run: Run) -> str:
+    """Return what there is to tell of a run in which nothing has ended."""
+    ids = run.outcomes.settings.get("task_ids")
+    planned = f"{run.open} planned, {_many(len(ids), 'task')}" if isinstance(ids, list) else ""
+    return "no rollout has ended yet" + (f" ({planned})" if planned else "")
 
 
 def _many(count: int, what: str) -> str:

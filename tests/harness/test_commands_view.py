@@ -9,6 +9,7 @@ import pytest
 
 from agentenvs.harness import run
 from agentenvs.harness.cli import main
+from agentenvs.harness.outcomes import write_settings
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +103,29 @@ def test_what_is_no_run_is_a_failure(view: Callable[..., str], tmp_path: Path) -
 
 def test_nothing_that_is_like_that_is_no_failure(view: Callable[..., str], base: Path) -> None:
     assert "0 rollouts of 0 tasks, out of" in view(base, "--outcome", "void")
+
+
+@pytest.mark.parametrize("policy", ["hf:small", "scripted:wide"])
+def test_a_run_that_has_just_begun(view: Callable[..., str], tmp_path: Path, policy: str) -> None:
+    write_settings(tmp_path, {"policy": {"name": policy}, "task_ids": ["a", "b"], "n": 2})
+    lines = view(tmp_path).splitlines()
+    assert lines[0] == "no rollout has ended yet (4 planned, 2 tasks)"
+    assert lines[1:] == [
+        "scripted policy: these numbers describe the script, not a model"
+    ] * policy.startswith("scripted")
+    write_settings(tmp_path, {"policy": {"name": policy}})
+    assert view(tmp_path).splitlines()[0] == "no rollout has ended yet"
+
+
+def test_a_pipe_is_as_wide_as_columns_says(
+    view: Callable[..., str], base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    rows = view(base).split("\n\n")[0].split("\n")
+    assert len(rows) > 20
+    assert max(map(len, rows)) <= 60
+    monkeypatch.setenv("COLUMNS", "")
+    assert max(map(len, view(base).split("\n\n")[0].split("\n"))) > 80
 
 
 def test_texts_and_repairs_need_transcripts(view: Callable[..., str], tmp_path: Path) -> None:

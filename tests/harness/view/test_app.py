@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from rich.cells import cell_len
 
+from agentenvs.harness.outcomes import write_settings
 from agentenvs.harness.view.app import App
 from agentenvs.harness.view.entries import Run
 from agentenvs.harness.view.wanted import Wanted
@@ -258,3 +260,23 @@ def test_any_size(app: App, width: int, height: int) -> None:
         width,
         height,
     )
+
+
+def test_a_run_that_has_just_begun(tmp_path: Path) -> None:
+    write_settings(tmp_path, {"policy": {"name": "p"}, "task_ids": ["a", "b"], "n": 2})
+    screen = press(App([Run(tmp_path)]), "")
+    assert "no rollout has ended yet (4 planned, 2 tasks)\n" in screen
+    assert "nothing has ended yet; r reads the run again" in screen
+    assert "still to be played" not in screen
+
+
+def test_long_names_of_two_runs_can_both_be_told(run: Path, tmp_path: Path) -> None:
+    long = "gemma-3-270m-instruct-on-the-bundled-tasks-with-seed-7"
+    runs = [shutil.copytree(run, tmp_path / f"{arm}-{long}") for arm in ("before", "after")]
+    title = press(App([Run(path) for path in runs]), "").split("\n")[0]
+    assert "base before-gemma" in title
+    assert "post after-gemma" in title
+    assert title.count("\u2026") == 2
+    short = shutil.copytree(run, tmp_path / "pt")
+    title = press(App([Run(runs[0]), Run(short)]), "").split("\n")[0]
+    assert "seed-7, post pt opens base" in title
