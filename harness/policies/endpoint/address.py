@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from agentenvs.errors import PolicyError
 
-__all__ = ["Address", "Key", "read_spec"]
+__all__ = ["Address", "Key", "name_of", "read_spec"]
 
 _SHOWN = 500
 
@@ -24,6 +24,16 @@ class Address(NamedTuple):
 
     url: str
     loopback: bool
+
+    @property
+    def root(self) -> str:
+        """What paths that are no part of the API are put behind."""
+        return self.url.removesuffix("/v1")
+
+    @property
+    def host(self) -> str:
+        """The host, and the port where one was given."""
+        return urlsplit(self.url).netloc
 
     @classmethod
     def of(cls, text: str) -> Address:
@@ -76,6 +86,15 @@ def read_spec(rest: str) -> tuple[str, str]:
             "'openai:Qwen/Qwen3-8B@http://localhost:8000/v1', where the URL begins with http."
         )
     return model, f"http{url}"
+
+
+def name_of(model: str) -> str:
+    """Return a model's name in tables: of a path its last part, without `.gguf`."""
+    parts = model.replace("\\", "/").rstrip("/")
+    is_path = parts.startswith((".", "/", "~")) or "\\" in model or parts.endswith(".gguf")
+    if not is_path:
+        return model
+    return parts.rpartition("/")[2].removesuffix(".gguf") or model
 
 
 class Key:

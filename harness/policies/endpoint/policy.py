@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Mapping
 from typing import Any
 
+import httpx2
+
 from agentenvs.errors import BadArgument, InfrastructureFault, PolicyError, did_you_mean
 from agentenvs.harness.exchange import Completion, Form, Request
-from agentenvs.harness.policies.endpoint.address import Address, Key, read_spec
+from agentenvs.harness.policies.endpoint.address import Address, Key, name_of, read_spec
 from agentenvs.harness.policies.endpoint.backoff import Backoff
 from agentenvs.harness.policies.endpoint.body import MAX_TOKENS_FIELDS, Body
-from agentenvs.harness.policies.endpoint.faults import Fault, Overflow, Refused, of_status
-from agentenvs.harness.policies.endpoint.replies import read_completion, read_object
-from agentenvs.harness.policies.endpoint.servers import KINDS, Offer, find_model
+from agentenvs.harness.policies.endpoint.faults import Fault, Overflow, Refused
+from agentenvs.harness.policies.endpoint.outage import Outage
+from agentenvs.harness.policies.endpoint.questions import ask_for_model, ask_version
+from agentenvs.harness.policies.endpoint.replies import read_completion
+from agentenvs.harness.policies.endpoint.servers import KINDS
 from agentenvs.harness.policies.endpoint.transport import Transport
+from agentenvs.harness.policies.endpoint.tries import Tries
 from agentenvs.harness.prompts import FORMS
 
 __all__ = ["EndpointPolicy", "from_spec"]
@@ -28,7 +32,8 @@ class EndpointPolicy:
 
     Requests that are awaited at the same time are under way at the same time, up to
     `concurrency`. Every sampling field is pinned; what a server does not take is named by
-    `describe`. A request that fails in passing is sent again as it was, with the same seed.
+    `describe`. A request that fails in passing is sent again as it was, with the same seed; a
+    server that is gone is waited for.
 
         >>> policy = EndpointPolicy("Qwen/Qwen3-8B", "http://localhost:8000/v1")  # doctest: +SKIP
         >>> agentenvs.harness.run("BFCLv4", policy, tasks="mini")                 # doctest: +SKIP
@@ -55,9 +60,13 @@ class EndpointPolicy:
         read_timeout: seconds without a byte of it; default `timeout`.
         connect_timeout: seconds for a connection.
         retries: how often a request is sent again.
+        outage: seconds that a server is waited for which refuses connections, or loses them
+            before any byte of an answer; that counts as no retry, unless this is 0.
         backoff: the first wait before that, in seconds; each further one is twice as long.
         longest_wait: the longest of them, whatever a server asks for.
         seed: of the jitter of these waits.
+        name: recorded with a run and printed in tables; default `openai:` and the model, of a
+            path its last part.
 
     Raises:
         BadArgument: an argument out of range.
@@ -85,9 +94,11 @@ class EndpointPolicy:
         read_timeout: float | None = None,
         connect_timeout: float = 10.0,
         retries: int = 5,
+        outage: float = 600.0,
         backoff: float = 0.5,
         longest_wait: float = 60.0,
         seed: int = 0,
+        name: str | None = None,
     ) -> None:
         if form not in FORMS:
             raise BadArgument(f"Expected `form` to be 'chat' or 'completion', got {form!r}.")
@@ -104,23 +115,29 @@ class EndpointPolicy:
         waits = {"timeout": timeout, "connect_timeout": connect_timeout}
         waits["read_timeout"] = timeout if read_timeout is None else read_timeout
         _check_numbers(waits, above=True)
-        _check_numbers({"backoff": backoff, "longest_wait": longest_wait}, above=False)
+        rests = {"backoff": backoff, "longest_wait": longest_wait, "outage": outage}
+        _check_numbers(rests, above=False)
         _check_count("retries", retries, 0)
         _check_count("concurrency", concurrency, 1)
         _check_count("context", context, 2)
+        if name is not None and (not isinstance(name, str) or not name.strip()):
+            raise BadArgument(f"Expected `name` to be a text, got {name!r}.")
         self.model = model
         self.form: Form = form
-        self.name = f"openai:{model}"
+        self.name = name or f"openai:{name_of(model)}"
         self.retries = retries
         self._key = Key(key_env)
         self._backoff = Backoff(backoff, longest_wait, seed)
+        # Requests of one outage come at least so often.
+        self._outage = Outage(outage, quiet=longest_wait + 60.0)
         address = Address.of(url)
         self._transport = Transport(address, self._key, concurrency or 1, **waits)
-        offer = self._ask_for_model()
+        offer = ask_for_model(self._transport, model, retries, self._backoff)
         self.kind = KINDS[(offer.kind or "openai") if server == "auto" else server]
         self._transport.concurrency = concurrency or self.kind.at_once
         self.context = offer.context if context is None else context
         self._told = offer.kind
+        self._version = ask_version(self._transport, self.kind.name)
         self._stream = stream
         self._body = Body(
             model,
@@ -152,59 +169,38 @@ class EndpointPolicy:
             )
         body, path = self._body.write(request), _PATHS[self.form]
         session = await self._transport.session()
-        async with session.client() as client:
-            for attempt in range(self.retries + 1):
-                try:
-                    reply = await self._transport.ask(client, path, body, request.max_tokens)
-                    return read_completion(reply, self.form, request, self.context)
-                except Overflow:
-                    return Completion(finish_reason="context")
-                except Refused as refused:
-                    raise PolicyError(f"{self.name}: {self._key.hide(str(refused))}") from None
-                except Fault as fault:
-                    if attempt == self.retries:
-                        raise self._given_up(fault) from None
-                    wait = self._backoff.wait(attempt, fault.retry_after)
-                await asyncio.sleep(wait)
-        raise AssertionError("a request has at least one try")
+        with Tries(self.retries, self._backoff, self._outage) as tries:
+            async with session.client() as client:
+                while True:
+                    try:
+                        return await self._ask(client, path, body, request)
+                    except Fault as fault:
+                        wait = tries.wait_after(fault)
+                        if wait is None:
+                            told = f"{self._shown(fault)}{tries.end}"
+                            raise InfrastructureFault(told, reason=fault.reason) from None
+                    await asyncio.sleep(wait)
 
-    def _given_up(self, fault: Fault) -> InfrastructureFault:
-        tries = f" (tries: {self.retries + 1})" if self.retries else ""
-        return InfrastructureFault(
-            f"{self.name}: {self._key.hide(str(fault))}{tries}", reason=fault.reason
-        )
-
-    def _ask_for_model(self) -> Offer:
-        """Return what the server tells of the model; one that lists no models tells nothing."""
-        url = self._transport.address.url
-        for attempt in range(self.retries + 1):
-            wait: float | None = None
-            try:
-                status, text, wait = self._transport.get("/models")
-                if status == 200:
-                    return self._find_model(text)
-                if status in (404, 405, 501):
-                    return Offer()
-                problem = of_status(status, text, 0)
-            except Fault as fault:
-                problem = fault
-            told = self._key.hide(str(problem))
-            # A server that nobody runs stays away; one that still loads its model says so.
-            refused = not isinstance(problem, Fault) or problem.reason == "connection"
-            if refused or attempt == self.retries:
-                raise PolicyError(f"{url} does not answer: {told}.")
-            time.sleep(self._backoff.wait(attempt, wait))
-        raise AssertionError("a request has at least one try")
-
-    def _find_model(self, text: str) -> Offer:
+    async def _ask(
+        self, client: httpx2.AsyncClient, path: str, body: bytes, request: Request
+    ) -> Completion:
         try:
-            listed = read_object(text)
-        except Fault:
-            return Offer()
-        try:
-            return find_model(listed, self.model)
-        except PolicyError as error:
-            raise PolicyError(self._key.hide(str(error))) from None
+            reply = await self._transport.ask(client, path, body, request.max_tokens)
+            completion = read_completion(reply, self.form, request, self.context)
+        except Overflow:
+            completion = Completion(finish_reason="context")
+        except Refused as refused:
+            self._outage.answered()
+            raise PolicyError(self._shown(refused)) from None
+        self._outage.answered()
+        return completion
+
+    def _shown(self, error: Exception) -> str:
+        return f"{self.name}: {self._key.hide(str(error))}"
+
+    def waiting(self) -> str:
+        """Return whom requests wait for, where a server is gone; else ""."""
+        return self._outage.told(self._transport.address.host)
 
     def describe(self) -> Mapping[str, Any]:
         """Return the settings that a run records: all that shapes an answer."""
@@ -232,8 +228,10 @@ class EndpointPolicy:
             "concurrency": transport.concurrency,
             **transport.waits,
             "retries": self.retries,
+            "outage": self._outage.most,
             "backoff": self._backoff.base,
             "longest_wait": self._backoff.longest,
+            "server_version": self._version,
         }
 
     async def close(self) -> None:

@@ -106,7 +106,7 @@ class Transport:
             "read_timeout": read_timeout,
             "connect_timeout": connect_timeout,
         }
-        self._key = key
+        self.key = key
         self._timeouts = httpx2.Timeout(read_timeout, connect=connect_timeout, pool=None)
         self._sessions: dict[asyncio.AbstractEventLoop, Session] = {}
 
@@ -136,7 +136,7 @@ class Transport:
         plain = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
         bare = self.address.loopback and self.address.url.startswith("http:")
         return {
-            "headers": {**plain, **self._key.headers()},
+            "headers": {**plain, **self.key.headers()},
             "timeout": self._timeouts,
             "trust_env": not self.address.loopback,
             # Once for all clients: to read the machine's certificates takes its time.
@@ -181,8 +181,15 @@ class Transport:
         except (TimeoutError, UnicodeError, httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise of_transport(error, began) from error
 
-    def get(self, path: str) -> tuple[int, str, float | None]:
+    def get(
+        self, path: str, of_api: bool = True, within: float | None = None
+    ) -> tuple[int, str, float | None]:
         """Ask for something that takes no time to answer, once, without an event loop.
+
+        Args:
+            path: behind the server's address.
+            of_api: whether it is part of the API, and not of the server as a whole.
+            within: seconds for the answer; default 30.
 
         Returns:
             Status, text, and how many seconds the server asks to be left alone.
@@ -191,17 +198,18 @@ class Transport:
             Fault: there was no answer.
             PolicyError: the server cannot be asked.
         """
+        url = (self.address.url if of_api else self.address.root) + path
         answer: queue.SimpleQueue[tuple[int, str, float | None] | Exception] = queue.SimpleQueue()
 
         def ask() -> None:
             try:
-                answer.put(self._get(path))
+                answer.put(self._get(url))
             except Exception as error:
                 answer.put(error)
 
         # A client bounds each wait and not their sum, nor how long a name is looked up.
         threading.Thread(target=ask, name="a question to a server", daemon=True).start()
-        limit = min(_SOON_S, self.waits["timeout"])
+        limit = min(within or _SOON_S, self.waits["timeout"])
         try:
             found = answer.get(timeout=limit)
         except queue.Empty:
@@ -210,12 +218,12 @@ class Transport:
             raise found
         return found
 
-    def _get(self, path: str) -> tuple[int, str, float | None]:
+    def _get(self, url: str) -> tuple[int, str, float | None]:
         began = False
         try:
             with (
                 httpx2.Client(**self._settings()) as client,
-                client.stream("GET", self.address.url + path) as response,
+                client.stream("GET", url) as response,
             ):
                 began = True
                 content = bytearray()
@@ -229,7 +237,7 @@ class Transport:
             fault = of_transport(error, began)
             if isinstance(fault, Fault):
                 raise fault from error
-            raise PolicyError(self._key.hide(str(fault))) from None
+            raise PolicyError(self.key.hide(str(fault))) from None
 
     async def close(self) -> None:
         """Close the connections of the running loop."""

@@ -44,7 +44,7 @@ def connect(fake: ModuleType, server: Any) -> Callable[..., EndpointPolicy]:
     """Return what makes a policy of the server, impatient so that tests are quick."""
 
     def made(model: str = fake.MODEL, **settings: Any) -> EndpointPolicy:
-        quick = {"backoff": 0.001, "longest_wait": 0.02, "read_timeout": 5.0}
+        quick = {"backoff": 0.001, "longest_wait": 0.02, "read_timeout": 5.0, "outage": 0.0}
         return EndpointPolicy(model, server.url, **{**quick, **settings})
 
     return made

@@ -75,14 +75,18 @@ class Server:
 
     Attributes:
         seen: every request that is no `GET`.
+        gets: every `GET` of the models; `questions` has the paths of all others.
         answer: what to do with one of them.
         models: what `GET /v1/models` brings, or a function that says.
+        told: path -> answer, for what else is got.
         most: the most requests that were under way together.
     """
 
     def __init__(self) -> None:
         self.seen: list[Seen] = []
         self.gets: list[Seen] = []
+        self.questions: list[str] = []
+        self.told: dict[str, Answer] = {}
         self.connections = 0
         self.closed = threading.Event()
         self.most = self._now = 0
@@ -121,7 +125,10 @@ class Server:
                 headers = {k.lower(): v.strip() for k, _, v in (x.partition(":") for x in lines)}
                 content = await reader.readexactly(int(headers.get("content-length", 0)))
                 seen = Seen(method, path, headers, content)
-                if method == "GET":
+                if method == "GET" and not path.endswith("/models"):
+                    self.questions.append(path)
+                    answer = self.told.get(path, Answer("Not Found", 404))
+                elif method == "GET":
                     self.gets.append(seen)
                     answer = self.models(seen) if callable(self.models) else self.models
                 else:

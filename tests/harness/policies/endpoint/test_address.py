@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from agentenvs.errors import PolicyError
-from agentenvs.harness.policies.endpoint.address import Address, Key, read_spec
+from agentenvs.harness.policies.endpoint.address import Address, Key, name_of, read_spec
 
 
 def test_a_spec_is_split_at_the_last_http() -> None:
@@ -32,6 +32,29 @@ def test_a_spec_that_lacks_a_part(spec: str) -> None:
 )
 def test_a_url_without_a_path_gets_one(text: str, url: str) -> None:
     assert Address.of(text).url == url
+
+
+def test_what_lies_beside_the_api() -> None:
+    address = Address.of("http://box:8000/deep/v1/")
+    assert (address.root, address.host) == ("http://box:8000/deep", "box:8000")
+    assert Address.of("https://box/api").root == "https://box/api"
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("Qwen/Qwen3-8B", "Qwen/Qwen3-8B"),
+        ("smollm2", "smollm2"),
+        ("/data/models/smol.gguf", "smol"),
+        ("models/smol.Q4.gguf", "smol.Q4"),
+        ("./out/checkpoint-9/", "checkpoint-9"),
+        ("C:\\models\\smol.gguf", "smol"),
+        ("smol.gguf", "smol"),
+        ("/", "/"),
+    ],
+)
+def test_a_model_that_is_a_path_goes_by_its_last_part(model: str, name: str) -> None:
+    assert name_of(model) == name
 
 
 @pytest.mark.parametrize(

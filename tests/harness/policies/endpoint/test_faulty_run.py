@@ -58,7 +58,8 @@ def test_outcomes_are_those_of_a_run_without_faults(
         server.answer = faulty = fake.Faulty(fake.ledger_model, share, stream)
         outcomes = run(
             ledger.ID,
-            connect(stream=stream, read_timeout=0.25, retries=12),
+            # Lost connections are waited out by the clock, the other faults are counted.
+            connect(stream=stream, read_timeout=0.25, retries=12, outage=600.0),
             n=4,
             seed=3,
             parser="native",

@@ -67,10 +67,14 @@ def test_what_a_server_may_default_is_named(connect: Connect) -> None:
     assert settings["left_to_server"] == ["min_p", "repetition_penalty", "top_k"]
 
 
-def test_transport_may_differ_and_says_where(connect: Connect, server: Any) -> None:
+def test_transport_may_differ_and_says_where(
+    connect: Connect, server: Any, fake: ModuleType
+) -> None:
     told = connect(stream=True, retries=2, concurrency=7).transport()
     assert told["url"] == server.url
     assert (told["stream"], told["retries"], told["concurrency"]) == (True, 2, 7)
+    assert told["outage"] == 0.0
+    assert EndpointPolicy(fake.MODEL, server.url).transport()["outage"] == 600.0
     assert connect().transport()["concurrency"] == 256
     assert connect(server="transformers").transport()["concurrency"] == 1
 
@@ -88,6 +92,9 @@ def test_transport_may_differ_and_says_where(connect: Connect, server: Any) -> N
         {"backoff": -1},
         {"retries": -1},
         {"retries": True},
+        {"outage": -1},
+        {"name": " "},
+        {"name": 5},
         {"concurrency": 0},
         {"context": 1},
         {"extra": {"temperature": 1}},
@@ -96,6 +103,53 @@ def test_transport_may_differ_and_says_where(connect: Connect, server: Any) -> N
 def test_arguments_out_of_range(connect: Connect, settings: dict[str, Any]) -> None:
     with pytest.raises(BadArgument):
         connect(**settings)
+
+
+def test_a_name_for_tables(fake: ModuleType, server: Any, connect: Connect) -> None:
+    assert connect(name="small").name == "small"
+    path = "/models/smol/SmolLM2.Q4_K_M.gguf"
+    server.models = fake.Answer({"data": [{"id": path}]})
+    policy = connect(path)
+    assert policy.name == "openai:SmolLM2.Q4_K_M"
+    assert policy.describe()["model"] == path
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "body", "version"),
+    [
+        ("vllm", "/version", {"version": "0.19.0"}, "0.19.0"),
+        ("sglang", "/get_server_info", {"model_path": "m", "version": "0.5.9"}, "0.5.9"),
+        ("sglang", "/server_info", {"version": "0.6.0"}, "0.6.0"),
+        ("llamacpp", "/props", {"build_info": "b9310-2f8a1"}, "b9310-2f8a1"),
+        ("vllm", "/version", {"version": "  1.0\n(" + "x" * 900}, "1.0 (" + "x" * 95),
+        ("vllm", "/version", {"version": 3}, None),
+        ("vllm", "/version", [], None),
+        ("openai", "/version", {"version": "0.19.0"}, None),
+    ],
+)
+def test_the_version_of_a_server_is_recorded(
+    server: Any,
+    fake: ModuleType,
+    connect: Connect,
+    kind: str,
+    path: str,
+    body: Any,
+    version: str | None,
+) -> None:
+    server.told[path] = fake.Answer(body)
+    assert connect(server=kind).transport()["server_version"] == version
+    assert path in server.questions or kind == "openai"
+
+
+def test_a_server_that_does_not_tell_its_version_is_not_waited_for(
+    server: Any, fake: ModuleType, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from agentenvs.harness.policies.endpoint import questions
+
+    monkeypatch.setattr(questions, "_SOON_S", 0.05)
+    server.told["/version"] = fake.Answer(stall=True)
+    assert connect().transport()["server_version"] is None
+    assert server.questions == ["/version"]
 
 
 def test_a_server_that_is_not_there(server: Any, fake: ModuleType) -> None:
@@ -217,7 +271,9 @@ def test_a_fault_is_tried_again_and_then_given_up(
 ) -> None:
     answer, reason = faults(fake)[which]
     server.answer = lambda seen: answer
-    with pytest.raises(InfrastructureFault, match=r"openai:tests/model: .* \(tries: 3\)") as given:
+    with pytest.raises(
+        InfrastructureFault, match=r"openai:tests/model: .* \(tries: 3, as the policy"
+    ) as given:
         ask(connect(retries=2), seed=5)
     assert given.value.reason == reason
     assert len({seen.content for seen in server.seen}) == 1
@@ -231,6 +287,79 @@ def test_a_fault_that_passes_changes_nothing(
     turns = [answer for answer, _ in faults(fake)]
     server.answer = lambda seen: turns.pop(0) if turns else fake.Answer(fake.chat("At last."))
     assert ask(connect(retries=8)).text == "At last."
+
+
+def test_a_server_that_is_gone_is_waited_for_whatever_the_retries(
+    server: Any, fake: ModuleType, connect: Connect, ask: Ask
+) -> None:
+    gone, loads = fake.Answer(drop=True), fake.Answer({"error": "Loading model"}, 503)
+    turns = [gone] * 9 + [loads] * 9
+    server.answer = lambda seen: turns.pop(0) if turns else fake.Answer(fake.chat("Back."))
+    assert ask(connect(retries=0, outage=600.0), seed=5).text == "Back."
+    assert len({seen.content for seen in server.seen}) == 1
+
+
+def test_a_server_that_stays_away_is_given_up_by_the_clock(server: Any, connect: Connect) -> None:
+    policy = connect(retries=0, outage=0.05)
+    server.stop()
+    request = Request(messages=({"role": "user", "content": "Hi."},))
+
+    async def several() -> list[Any]:
+        asked = [policy.generate(request) for _ in range(3)]
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    for fault in asyncio.run(several()):
+        assert isinstance(fault, InfrastructureFault)
+        assert fault.reason == "connection"
+        assert "no connection (ConnectError" in str(fault)
+        assert "gone for 0 s, and the policy's `outage` is 0.05 s" in str(fault)
+    assert policy.waiting() == ""
+
+
+def test_a_request_that_breaks_each_connection_is_given_up_where_others_are_answered(
+    server: Any, fake: ModuleType, connect: Connect
+) -> None:
+    policy = connect(retries=2, outage=600.0)
+    usual = server.answer
+    server.answer = lambda seen: (
+        fake.Answer(drop=True) if b"poison" in seen.content else usual(seen)
+    )
+
+    def request(text: str) -> Request:
+        return Request(messages=({"role": "user", "content": text},))
+
+    async def both() -> None:
+        bad = asyncio.create_task(policy.generate(request("poison")))
+        while not bad.done():
+            assert (await policy.generate(request("Hi."))).text == "Hello."
+        with pytest.raises(InfrastructureFault, match=r"\(tries: \d+, as the policy's `retries`"):
+            await bad
+        await policy.close()
+
+    asyncio.run(both())
+
+
+def test_whoever_waits_for_a_server_says_so_and_can_be_stopped(
+    server: Any, fake: ModuleType, connect: Connect
+) -> None:
+    policy = connect(outage=600.0, backoff=500.0, longest_wait=500.0)
+    server.answer = lambda seen: fake.Answer(drop=True)
+    request = Request(messages=({"role": "user", "content": "Hi."},))
+    host = server.url.removeprefix("http://").removesuffix("/v1")
+    assert policy.waiting() == ""
+
+    async def stop() -> None:
+        tasks = [asyncio.create_task(policy.generate(request)) for _ in range(2)]
+        while "2 requests" not in policy.waiting():
+            await asyncio.sleep(0.001)
+        assert policy.waiting() == f"no answer from {host} for 0:00, waiting (2 requests)"
+        for task in tasks:
+            task.cancel()
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [type(end) for end in ends] == [asyncio.CancelledError] * 2
+
+    asyncio.run(stop())
+    assert policy.waiting() == ""
 
 
 @pytest.mark.parametrize("stream", [True, False])
