@@ -111,6 +111,11 @@ def add_to(
         help="compare arms that were not asked alike, with a warning for each difference",
     )
     sub.add_argument(
+        "--common",
+        action="store_true",
+        help="compare on the tasks and rollouts that all arms have, where some lack some",
+    )
+    sub.add_argument(
         "--json", metavar="FILE", help="write everything as JSON; - prints it instead of text"
     )
     sub.add_argument("--no-transcripts", action="store_true", help="keep the outcomes alone")
@@ -146,6 +151,7 @@ def _ablate(args: argparse.Namespace) -> int:
         confidence=args.confidence,
         clusters=args.clusters,
         anyway=args.anyway,
+        common=args.common,
         progress=not args.quiet,
         seed=args.seed,
         temperature=args.temperature,

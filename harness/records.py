@@ -78,11 +78,13 @@ def parse_counts(steps: Sequence[Step]) -> dict[str, int]:
     Returns:
         `calls`, `words` and `malformed`: what the reading came to. Of the steps with calls,
         `repaired` were mended in some way, `strict` would have been read by the strict parser
-        too, and `rescued` would not (where a relaxed parser read them and says so).
+        too, and `rescued` would not (where a relaxed parser read them and says so). Of all,
+        `cut` ended because their tokens ran out.
     """
-    calls = words = malformed = repaired = strict = rescued = 0
+    calls = words = malformed = repaired = strict = rescued = cut = 0
     for step in steps:
         parse = step.parse
+        cut += step.finish_reason == "length"
         status = parse.get("status")
         if status == "calls":
             calls += 1
@@ -101,4 +103,5 @@ def parse_counts(steps: Sequence[Step]) -> dict[str, int]:
         "repaired": repaired,
         "strict": strict,
         "rescued": rescued,
+        "cut": cut,
     }

@@ -47,6 +47,7 @@ async def ablate_async(
     confidence: float = 0.95,
     clusters: str = AUTO,
     anyway: bool = False,
+    common: bool = False,
     progress: bool | Callable[[str, Progress], Any] = False,
     **shared: Any,
 ) -> Ablation:
@@ -82,6 +83,8 @@ async def ablate_async(
             file, as for `agentenvs tax`.
         anyway: compare arms that were not asked alike, with a warning for each difference,
             instead of refusing.
+        common: compare on the tasks and rollouts that all four arms have, where some lack some;
+            tasks may then have unequal n. Says so in the warnings.
         progress: True to show it on standard error, or a function called with the arm's name and
             a `Progress` as each rollout ends.
         shared: anything else that `run` takes, the same for all arms that are played: `seed`,
@@ -93,6 +96,7 @@ async def ablate_async(
         BadArgument: an arm that is neither there nor can be played, arms over different tasks,
             or `K` beyond the smallest n.
         UnknownName: no such arm; or as `run`.
+        RunError: an arm lacks every rollout of some task, and not `common`; or none is in all.
         AgentEnvsError: as `run`. Arms that are finished stay.
     """
     given = _given(arms, out, {"base": base, "post": post})
@@ -107,7 +111,8 @@ async def ablate_async(
             raise BadArgument(f"Expected an environment to play {', '.join(to_play)} in.")
         if given:
             planned = {name: _plan(env_id, name, examples, n, shared) for name in to_play}
-            _same_tasks(given, planned[to_play[0]]["task_ids"])
+            if not common:
+                _same_tasks(given, planned[to_play[0]]["task_ids"])
     refuse({name: known.settings for name, known in given.items()}, planned, anyway)
     for model, policy, kwargs in (("base", base, base_kwargs), ("post", post, post_kwargs)):
         mine = [name for name in to_play if model_of(name) == model]
@@ -128,7 +133,8 @@ async def ablate_async(
                 )
                 if out is None:
                     given[name].settings["history"] = [{"versions": versions()}]
-    return compared({name: given[name] for name in ARMS}, K, confidence, clusters, anyway)
+    ordered = {name: given[name] for name in ARMS}
+    return compared(ordered, K, confidence, clusters, anyway, common)
 
 
 ablate = blocking(ablate_async)

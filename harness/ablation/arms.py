@@ -31,6 +31,8 @@ class ArmReport:
         replies: how many replies were read.
         calls, words, malformed: what they were read as.
         rescued: of the replies with calls, those that the strict parser would not have read.
+        truncated: of all replies, those that ended because their tokens ran out; None where no
+            outcome says so.
         failures: reason -> failed rollouts, the most frequent first, without those of `cut`.
         cut: rollouts that count as failures because they were cut short: "context_overflow"
             where the conversation outgrew the model, "max_requests" where the run allowed no
@@ -50,6 +52,7 @@ class ArmReport:
     words: int
     malformed: int
     rescued: int
+    truncated: int | None
     failures: dict[str, int]
     cut: dict[str, int]
     void: int
@@ -83,6 +86,7 @@ class ArmReport:
                 "words": self.words,
                 "malformed": self.malformed,
                 "rescued": self.rescued,
+                "cut": self.truncated,
             },
             "rescue_rate": self.rescue_rate,
             "share_words": self.share(self.words),
@@ -119,6 +123,7 @@ def arm_report(name: str, outcomes: Outcomes) -> ArmReport:
         words=words,
         malformed=malformed,
         rescued=parse.get("rescued", 0),
+        truncated=parse.get("cut"),
         failures=dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
         cut=cut,
         void=outcomes.kinds()["void"],

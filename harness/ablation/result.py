@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agentenvs.errors import BadArgument
+from agentenvs.errors import BadArgument, RunError
 from agentenvs.harness.ablation.arms import ArmReport, arm_report
 from agentenvs.harness.ablation.settings import ARMS, differences, refuse
 from agentenvs.harness.outcomes import Outcomes
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = ["Ablation", "compared"]
+
+
+_COMMON = "To compare the tasks and rollouts that all arms have: common=True (--common)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,7 @@ def compared(
     confidence: float,
     clusters: str,
     anyway: bool,
+    common: bool = False,
 ) -> Ablation:
     """Return what four arms say.
 
@@ -106,16 +110,24 @@ def compared(
         confidence: what each interval aims at.
         clusters: "auto", "none" or a file.
         anyway: compare arms that were not asked alike.
+        common: compare on the tasks and rollouts that all arms have.
 
     Raises:
         SettingsDiffer: they were not, and `anyway` is False.
+        RunError: an arm lacks every rollout of some task, and `common` is False; or no rollout is
+            in all arms.
         BadArgument: arms over different tasks, or `budget` beyond the smallest n.
     """
     settings = {name: arm.settings for name, arm in arms.items()}
     refuse(settings, {}, anyway)
     found = differences(settings)
+    lacking = [text for name, arm in arms.items() for text in _lacking(name, arm)]
+    if common:
+        arms, dropped = _shared(arms, lacking)
+        lacking += dropped
+    elif lacking and len({frozenset(arm.task_ids) for arm in arms.values()}) > 1:
+        raise RunError(_listed("The arms have outcomes of different tasks:", lacking, _COMMON))
     reports = {name: arm_report(name, arm) for name, arm in arms.items()}
-    lacking = [text for report in reports.values() for text in _lacking(report)]
     facts = task_facts(arms["base-none"], arms["post-none"], clusters, NONE)
     first, second, third, fourth = (arms[name].counts() for name in ARMS)
     smallest = min(report.n[0] for report in reports.values())
@@ -123,7 +135,8 @@ def compared(
     try:
         measures = two_by_two(first, second, third, fourth, k, confidence, facts.clusters)
     except BadArgument as error:
-        raise BadArgument(" ".join([str(error), *lacking])) from None
+        hint = "" if common or "same tasks" not in str(error) else _COMMON
+        raise BadArgument(_listed(str(error), lacking, hint)) from None
     known = [arm.get("env_id") for arm in settings.values()]
     return Ablation(
         env_id=next((str(name) for name in known if name), ""),
@@ -136,13 +149,42 @@ def compared(
     )
 
 
-def _lacking(report: ArmReport) -> Iterator[str]:
-    if report.open:
-        void = f", {report.void} of them void (no verdict)" if report.void else ""
+def _lacking(name: str, arm: Outcomes) -> Iterator[str]:
+    if missing := len(arm.open):
+        void = arm.kinds()["void"]
+        told = f", {void} of them void (no verdict)" if void else ""
         yield (
-            f"{report.name} lacks {report.open} of {report.rollouts + report.open} rollouts{void}; "
+            f"{name} lacks {missing} of {len(arm) + missing} rollouts{told}; "
             "the same command plays them."
         )
+
+
+def _shared(
+    arms: dict[str, Outcomes], lacking: Sequence[str]
+) -> tuple[dict[str, Outcomes], list[str]]:
+    """Return the rollouts that all arms have, and what was left out in a sentence, if any was."""
+    keys = {name: arm.keys() for name, arm in arms.items()}
+    both = set.intersection(*keys.values())
+    if not both:
+        raise RunError(_listed("Expected rollouts that all four arms have, found none.", lacking))
+    kept = {
+        name: arm
+        if len(both) == len(keys[name])
+        else arm.filter(predicate=lambda row: (row["task_id"], row["rollout"]) in both)
+        for name, arm in arms.items()
+    }
+    every = set.union(*keys.values())
+    if len(every) == len(both):
+        return kept, []
+    tasks, known = (len({task for task, _ in some}) for some in (both, every))
+    return kept, [
+        f"compared on {len(both)} of {len(every)} rollouts and {tasks} of {known} tasks, those "
+        "that all four arms have; what some lack may be the hard ones."
+    ]
+
+
+def _listed(head: str, lines: Sequence[str], hint: str = "") -> str:
+    return "\n  ".join([head, *lines]) + (f"\n{hint}" if hint else "")
 
 
 def _labels(reports: Mapping[str, ArmReport]) -> tuple[str, str]:

@@ -40,6 +40,9 @@ def render(ablation: Ablation, console: Console) -> None:
     gap = f"{ablation.labels[1]} - {ablation.labels[0]}"
     say(["", f"FOUR ARMS. Margins: light - none, {gap}; in the corner the interaction."])
     console.print(_cells(ablation))
+    if ablation.measures.K > 1:
+        first, second = ablation.labels
+        say([f"Tax_S, the other way round: {first} - {second}; above 0 {second} has lost."])
     say(["", "EFFECTS: model and harness each averaged over the other."])
     console.print(_effects(ablation))
     say(["", *words(ablation), "", "HOW REPLIES WERE READ"])
@@ -119,7 +122,7 @@ def _effects(ablation: Ablation) -> Table:
 
 def _replies(ablation: Ablation) -> Table:
     """Return how the replies of each arm were read."""
-    heads = ("solved", "replies", "words", "malformed", "calls", "rescued")
+    heads = ("solved", "replies", "words", "malformed", "calls", "rescued", "cut")
     table = _table("arm", heads)
     for name, report in ablation.arms.items():
         read = (report.words, report.malformed, report.calls)
@@ -130,6 +133,7 @@ def _replies(ablation: Ablation) -> Table:
             str(report.replies),
             *(_of(count, report.replies) for count in read),
             _of(report.rescued, report.calls),
+            "?" if report.truncated is None else _of(report.truncated, report.replies),
         )
     return table
 
@@ -220,4 +224,5 @@ def _legend(ablation: Ablation) -> list[str]:
         "?: no spread between tasks (nothing solved in an arm, say), so no interval of S.",
         judged,
         "rescued: of the replies with calls, those that the strict parser would not have read.",
+        "cut: replies that ended because their tokens ran out. ?: the run did not count them.",
     ]

@@ -19,6 +19,7 @@ class Reading(NamedTuple):
         repaired: calls that had to be mended.
         strict: calls that a strict parser reads alike.
         rescued: calls that a strict parser would have refused or read otherwise.
+        cut: replies that ended because their tokens ran out; None where that was not recorded.
     """
 
     replies: int
@@ -28,6 +29,7 @@ class Reading(NamedTuple):
     repaired: int
     strict: int
     rescued: int
+    cut: int | None = None
 
 
 def reading(totals: Mapping[str, int]) -> Reading | None:
@@ -36,5 +38,6 @@ def reading(totals: Mapping[str, int]) -> Reading | None:
     replies = calls + words + malformed
     if not replies:
         return None
-    rest = (totals.get(key, 0) for key in ("repaired", "strict", "rescued"))
-    return Reading(replies, calls, words, malformed, *rest)
+    repaired, strict, rescued = (totals.get(key, 0) for key in ("repaired", "strict", "rescued"))
+    cut = totals.get("cut")
+    return Reading(replies, calls, words, malformed, repaired, strict, rescued, cut)

@@ -168,7 +168,7 @@ def parse_section(found: Findings) -> str:
     """Return how the replies of both arms were read."""
     if not any(found.readings):
         return ""
-    kinds = (
+    kinds: tuple[tuple[str, str], ...] = (
         ("read as calls of tools", "calls"),
         ("plain text, no call", "words"),
         ("malformed: calls that could not be read", "malformed"),
@@ -176,6 +176,8 @@ def parse_section(found: Findings) -> str:
         ("calls that a strict parser reads alike", "strict"),
         ("calls that the relaxed parser rescued", "rescued"),
     )
+    if any(one is not None and one.cut is not None for one in found.readings):
+        kinds += (("cut: replies whose tokens ran out", "cut"),)
     rows: list[list[str | Cell]] = [
         ["replies", *(f"{one.replies:,}" if one else "not recorded" for one in found.readings)]
     ]
@@ -198,5 +200,7 @@ def _rate(one: Reading | None, key: str) -> str | Cell:
         return Cell("not recorded", "", "quiet")
     if key in ("strict", "rescued") and not one.strict + one.rescued:
         return Cell("not asked" if one.calls else "\u2013", "", "quiet")
-    many = getattr(one, key)
+    many: int | None = getattr(one, key)
+    if many is None:
+        return Cell("not recorded", "", "quiet")
     return Cell(percent(many / one.replies, 1), f"{many:,}")

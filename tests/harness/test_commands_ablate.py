@@ -42,6 +42,16 @@ def test_four_arms_become_tables_and_json(
     again = json.loads(capsys.readouterr().out)
     assert (again["K"], again["high_variance"]) == (4, True)
     assert again["arms"] == found["arms"]
+    path = out / "post-none" / "outcomes.jsonl"
+    rows = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(row for row in rows if "mini_home_0" not in row))
+    asked = ["ablate", "--out", str(out)]
+    assert main(asked) == 1
+    assert "post-none lacks 4 of 16 rollouts" in (said := capsys.readouterr().err)
+    assert "(--common)" in said
+    assert main([*asked, "--common"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "compared on 12 of 16 rollouts and 3 of 4 tasks, those that all four arms have" in told
 
 
 def test_arms_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -124,6 +124,22 @@ def test_parse_counts_tell_rescued_steps(ledger: ModuleType) -> None:
     assert parse["repaired"] == 1
 
 
+def test_replies_whose_tokens_ran_out_are_counted(ledger: ModuleType, tmp_path: Path) -> None:
+    async def answer(request: Request) -> Completion:
+        short = request.where.rollout == 1
+        return Completion("[deposit(amo", finish_reason="length" if short else "stop")
+
+    settings: dict[str, Any] = {"policy_kwargs": {"request": True, "form": "completion"}}
+    tasks = list(ledger.TASKS[:2])
+    outcomes = run(ledger.ID, answer, tasks=tasks, n=2, out=tmp_path, **settings)
+    cut = {(row["rollout"], row["parse"]["cut"], row["steps"]) for row in outcomes}
+    assert {(rollout, count > 0, count in (0, steps)) for rollout, count, steps in cut} == {
+        (0, False, True),
+        (1, True, True),
+    }
+    assert outcomes.parse_totals()["cut"] == sum(row["parse"]["cut"] for row in outcomes)
+
+
 def test_rollouts_of_one_task_start_together(ledger: ModuleType) -> None:
     asked: list[tuple[str, int]] = []
 

@@ -19,6 +19,7 @@ from agentenvs.harness import (
     ablate_async,
     run,
 )
+from agentenvs.harness.ablation.result import compared
 from agentenvs.harness.ablation.settings import ARMS
 from agentenvs.harness.exchange import Form
 from agentenvs.harness.seeds import derive
@@ -188,8 +189,37 @@ def test_what_an_arm_lacks_is_told(
     assert found.measures.smallest_n == 3
     assert found.measures.K == 2
     path.write_text("".join(row for row in kept if json.loads(row)["task_id"] != "ledger_0"))
-    with pytest.raises(BadArgument, match=r"only in base-none: 'ledger_0'.*base-light lacks 15"):
+    with pytest.raises(RunError, match=r"different tasks:\n  base-light lacks 15 .*\n.*--common"):
         ablate(out=tmp_path)
+    shared = ablate(out=tmp_path, common=True)
+    assert (shared.measures.tasks, shared.measures.smallest_n) == (11, 3)
+    assert {len(arm) for arm in shared.outcomes.values()} == {33}
+    assert len({frozenset(arm.keys()) for arm in shared.outcomes.values()}) == 1
+    assert shared.warnings[-1] == (
+        "compared on 33 of 48 rollouts and 11 of 12 tasks, those that all four arms have; what "
+        "some lack may be the hard ones."
+    )
+    path.write_text("")
+    arms = {name: Outcomes.load(tmp_path / name) for name in ARMS}
+    for common in (False, True):
+        with pytest.raises(RunError, match="base-light lacks 48 of 48 rollouts"):
+            compared(arms, None, 0.95, "none", False, common)
+
+
+def test_common_takes_unequal_n_and_arms_over_other_tasks(
+    ledger: ModuleType, pair: tuple[Teller, Teller], tmp_path: Path
+) -> None:
+    ablate(ledger.ID, *pair, n=4, out=tmp_path)
+    few = Outcomes.load(tmp_path / "base-none").filter(
+        ledger.TASKS[:5], lambda row: row["rollout"] < 4 - (row["task_id"] == ledger.TASKS[0])
+    )
+    arms = {**folders(tmp_path), "base-none": few}
+    with pytest.raises(BadArgument, match=r"over the same tasks(.|\n)*--common"):
+        ablate(arms=arms)
+    found = ablate(arms=arms, common=True)
+    assert (found.measures.tasks, found.arms["post-light"].n) == (5, (3, 4))
+    whole = ablate(arms=folders(tmp_path))
+    assert facts(ablate(arms=folders(tmp_path), common=True)) == facts(whole)
 
 
 def test_what_cut_a_rollout_short_stands_apart(

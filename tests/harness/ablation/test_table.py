@@ -27,7 +27,9 @@ def arm(name: str, counts: list[int], **settings: Any) -> Outcomes:
             "rollout": rollout,
             "success": rollout < count,
             "reason": "" if rollout < count else f"wrong [{(task + rollout) % 3}]",
-            "parse": {"calls": 2, "words": 1, "malformed": 0, "rescued": int(light)},
+            "parse": {"calls": 2, "words": 1, "malformed": 0, "rescued": int(light)}
+            # A run of the none arms counted no cut replies yet.
+            | ({"cut": int(rollout == 0 and task < 3)} if light else {}),
         }
         for task, count in enumerate(counts)
         for rollout in range(N)
@@ -72,7 +74,9 @@ def test_no_number_is_torn(found: Ablation, width: int) -> None:
     effects = [line for line in lines if line.startswith(("model pass", "harness pass"))]
     assert len(effects) == 2
     assert all(len(line.split()) >= 6 for line in effects)
-    assert "base light 51/96 288 96 33 % 0 192 67 % 96 50 %" in lines
+    assert "base light 51/96 288 96 33 % 0 192 67 % 96 50 % 3 1 %" in lines
+    assert "base none 10/96 288 96 33 % 0 192 67 % 0 ?" in lines
+    assert "Tax_S, the other way round: base - post; above 0 post has lost." in lines
     assert "void: no verdict, not counted 0 0 0 0" in lines
     assert any(line.startswith("wrong [0]") and line.count("%") == 4 for line in lines)
 
@@ -133,6 +137,7 @@ def test_one_try_shows_no_s(found: Ablation) -> None:
     text = shown(ablation([BASE_NONE, BASE_LIGHT, POST_NONE, POST_LIGHT], K=1), 80)
     assert "pass@1" in text
     assert "S(" not in text
+    assert "Tax" not in text
 
 
 def test_a_budget_near_n_is_marked() -> None:

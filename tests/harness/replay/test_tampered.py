@@ -73,6 +73,25 @@ def test_a_changed_field_of_an_outcome(copy: Path, tamper: ModuleType, key: str)
     assert {(task, rollout) for _, task, rollout, _ in named(copy)} == {(TASK, 1)}
 
 
+@pytest.mark.parametrize("cut", [1, False, None])
+def test_a_changed_count_of_cut_replies(cut: Any, copy: Path, tamper: ModuleType) -> None:
+    def edit(rows: Rows) -> None:
+        assert tamper.row(rows, TASK, 2)["parse"]["cut"] == 0
+        tamper.row(rows, TASK, 2)["parse"]["cut"] = cut
+
+    tamper.outcomes(copy, edit)
+    assert named(copy) == {("edited", TASK, 2, "parse")}
+
+
+def test_rows_of_versions_that_counted_no_cut_replies_hold(copy: Path, tamper: ModuleType) -> None:
+    def edit(rows: Rows) -> None:
+        for row in rows:
+            del row["parse"]["cut"]
+
+    tamper.outcomes(copy, edit)
+    assert verify(copy, write=False).ok
+
+
 def test_a_changed_count_of_readings(copy: Path, tamper: ModuleType) -> None:
     def edit(rows: Rows) -> None:
         tamper.row(rows, TASK, 2)["parse"]["repaired"] += 1

@@ -40,5 +40,9 @@ def test_readings_count_replies() -> None:
     found = reading(totals)
     assert found is not None
     assert (found.replies, found.rescued, found.strict) == (6, 2, 0)
+    assert found.cut is None
+    told = reading({**totals, "cut": 4})
+    assert told is not None
+    assert told.cut == 4
     assert reading({}) is None
     assert reading({"calls": 0, "words": 0}) is None
