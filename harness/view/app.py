@@ -11,7 +11,7 @@ from agentenvs.errors import AgentEnvsError
 from agentenvs.harness.plain_text import printable
 from agentenvs.harness.view.editor import Editor
 from agentenvs.harness.view.entries import Entry, Run
-from agentenvs.harness.view.grid import cut
+from agentenvs.harness.view.grid import cut, one_line
 from agentenvs.harness.view.lists import Lines, Pairs, Rollouts, Tasks, View
 from agentenvs.harness.view.pages import wrapped
 from agentenvs.harness.view.reading import Reading
@@ -262,9 +262,8 @@ class App:
         if self._editor is not None and not self._message:
             return self._editor.line(width)
         if self._message:
-            return Text(
-                cut(printable(self._message), width, both=False), "bold yellow", no_wrap=True
-            )
+            told = cut(one_line(self._message), width, both=False)
+            return Text(told, "bold yellow", no_wrap=True)
         return Text(cut(view.hints, width, both=False), "dim", no_wrap=True)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from agentenvs.harness.plain_text import printable
+from agentenvs.harness.view.grid import one_line
 
 __all__ = ["Editor"]
 
@@ -49,10 +49,10 @@ class Editor:
         """Return it as a line that shows the cursor, its end where it is too long."""
         before, under, behind = self.text[: self._at], self.text[self._at :][:1], ""
         behind = self.text[self._at + 1 :]
-        front = printable(self.ask + before)
+        front = one_line(self.ask + before)
         while cell_len(front) > max(width - 2, 1):
             front = front[1:]
         line = Text(front, no_wrap=True, end="")
-        line.append(printable(under) or " ", "reverse")
-        line.append(set_cell_size(printable(behind), max(0, width - line.cell_len)).rstrip())
+        line.append(one_line(under) or " ", "reverse")
+        line.append(set_cell_size(one_line(behind), max(0, width - line.cell_len)).rstrip())
         return line

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.text import Text
 
-from agentenvs.harness.plain_text import printable
 from agentenvs.harness.view.entries import Entry, Run, Tally, tallies
-from agentenvs.harness.view.grid import Grid, cut
+from agentenvs.harness.view.grid import Grid, cut, one_line
 from agentenvs.harness.view.pages import wrapped
 from agentenvs.harness.view.tables import pair_grid, pair_rows, rollout_grid, summary, task_grid
 
@@ -52,7 +51,7 @@ class View(ABC):
 
     def title_in(self, app: App, room: int) -> str:
         """Return the title in at most so many characters."""
-        return cut(printable(self.title(app)), room)
+        return cut(one_line(self.title(app)), room)
 
     @abstractmethod
     def place(self, app: App) -> str:
@@ -250,10 +249,10 @@ class Pairs(_List):
 
         Names of runs often begin and end alike: cut as one, neither could be told.
         """
-        full = printable(self.title(app))
+        full = one_line(self.title(app))
         if cell_len(full) <= room:
             return full
-        base, post = (printable(run.path.resolve().name) for run in app.runs)
+        base, post = (one_line(run.path.resolve().name) for run in app.runs)
         spare = room - cell_len("base , post ")
         # What one of them does not need is the other's.
         own = min(cell_len(base), max(spare // 2, spare - cell_len(post)))

@@ -262,6 +262,16 @@ def test_any_size(app: App, width: int, height: int) -> None:
     )
 
 
+def test_ids_of_several_lines_stay_in_theirs(runs: ModuleType, tmp_path: Path) -> None:
+    app = App([Run(runs.write_run(tmp_path, [runs.played("a\nb\tc", 0, [runs.step("x")])]))])
+    app.press("enter")
+    app.say("one\ntwo")
+    screen = app.frame(80, 24)
+    assert all(set("\n\t").isdisjoint(line.plain) for line in screen)
+    assert screen[0].plain.startswith(" a\u240ab c #0")
+    assert screen[-1].plain == "one\u240atwo"
+
+
 def test_a_run_that_has_just_begun(tmp_path: Path) -> None:
     write_settings(tmp_path, {"policy": {"name": "p"}, "task_ids": ["a", "b"], "n": 2})
     screen = press(App([Run(tmp_path)]), "")
