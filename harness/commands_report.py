@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness import terminal
-from agentenvs.harness.commands_tax import add_shared, load
+from agentenvs.harness.commands_tax import add_shared, load, say_standing
 from agentenvs.harness.task_facts import AUTO, NONE, clusters_of, task_facts, unsolvable_of
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ def _check_places(args: argparse.Namespace) -> None:
 
 
 def _pair(args: argparse.Namespace) -> int:
+    from agentenvs.harness.replay.standing import standings
     from agentenvs.harness.report import find, page, pictures, title_of
     from agentenvs.harness.report.pair_page import cautions
     from agentenvs.harness.report.words import headline, ranges, verdict
@@ -132,6 +133,7 @@ def _pair(args: argparse.Namespace) -> int:
         price=tuple(args.price or (1.0, 1.0)),
         target=args.target,
         names=_tails(first, second),
+        certified=standings(first, second),
         transcripts=(_transcripts(first), _transcripts(second)) if said else (None, None),
     )
     drawn = pictures(findings) if args.out or args.figures else []
@@ -150,6 +152,9 @@ def _pair(args: argparse.Namespace) -> int:
         console.print(line, markup=False, highlight=False)
     for warning in (*cautions(findings), *known.notes):
         console.print(f"warning: {warning}", style="yellow", markup=False, highlight=False)
+    for one in findings.certified:
+        if one.holds:
+            say_standing(console, one)
     _say_where(console, args.out, written)
     return 0
 

@@ -10,9 +10,12 @@ from agentenvs.harness import terminal
 from agentenvs.harness.task_facts import AUTO, task_facts
 
 if TYPE_CHECKING:
-    from agentenvs.harness.outcomes import Outcomes
+    from rich.console import Console
 
-__all__ = ["add_shared", "add_to", "load"]
+    from agentenvs.harness.outcomes import Outcomes
+    from agentenvs.harness.replay.standing import Standing
+
+__all__ = ["add_shared", "add_to", "load", "say_standing"]
 
 
 def add_to(verbs: Any, positive: Callable[[str], int], fraction: Callable[[str], float]) -> None:
@@ -65,6 +68,7 @@ def add_shared(
 
 def _tax(args: argparse.Namespace) -> int:
     """Print two runs side by side."""
+    from agentenvs.harness.replay.standing import standings
     from agentenvs.harness.tax import compare
 
     base, post = load(args.base), load(args.post)
@@ -78,14 +82,24 @@ def _tax(args: argparse.Namespace) -> int:
         clusters=known.clusters,
         unsolvable=known.unsolvable,
     )
+    certified = standings(args.base, args.post)
     if args.json:
-        terminal.say_json({**comparison.to_dict(), "notes": known.notes})
+        notes = [*known.notes, *(one.text for one in certified)]
+        terminal.say_json({**comparison.to_dict(), "notes": notes})
         return 0
     console = terminal.console()
     comparison.render(console)
+    for one in certified:
+        say_standing(console, one)
     for note in known.notes:
         console.print(f"note: {note}", style="dim", markup=False, highlight=False)
     return 0
+
+
+def say_standing(console: Console, found: Standing) -> None:
+    """Print how a run stands to its certificate."""
+    head, style = ("note", "dim") if found.holds else ("warning", "yellow")
+    console.print(f"{head}: {found.text}", style=style, markup=False, highlight=False)
 
 
 def load(path: str) -> Outcomes:

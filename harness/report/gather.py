@@ -35,6 +35,7 @@ from agentenvs.harness.tax.theory import TheoremCheck, sharpening_theorem
 
 if TYPE_CHECKING:
     from agentenvs.harness.outcomes import Outcomes
+    from agentenvs.harness.replay.standing import Standing
     from agentenvs.harness.tax.clusters import Clusters
 
 __all__ = ["Consistency", "Findings", "find"]
@@ -88,6 +89,7 @@ class Findings:
         settings: of both arms, side by side.
         one_model: whether both runs say that they come from the same weights.
         common: whether tasks that only one arm has were left out.
+        certified: how runs that have a certificate stand to it.
     """
 
     comparison: Comparison
@@ -116,6 +118,7 @@ class Findings:
     settings: tuple[Setting, ...]
     one_model: bool
     common: bool
+    certified: tuple[Standing, ...] = ()
 
     @property
     def labels(self) -> tuple[str, str]:
@@ -147,6 +150,7 @@ def find(
     target: float | None = None,
     transcripts: tuple[Transcripts | None, Transcripts | None] = (None, None),
     names: tuple[str, str] | None = None,
+    certified: tuple[Standing, ...] = (),
 ) -> Findings:
     """Work out what the page about two runs shows.
 
@@ -163,6 +167,7 @@ def find(
         transcripts: for each arm what was said: a mapping task id -> rows of
             `read_transcripts`, or the rows in any order, which are read once; or None.
         names: what to call arms whose policy is not known, their files' names say.
+        certified: how the runs stand to their certificates, as `standings` tells.
 
     Raises:
         BadArgument: as `compare`.
@@ -210,6 +215,7 @@ def find(
         settings=side_by_side(sides[0].settings, sides[1].settings),
         one_model=_weights(sides[0].settings) == _weights(sides[1].settings) is not None,
         common=common,
+        certified=certified,
     )
 
 

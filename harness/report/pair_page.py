@@ -141,7 +141,8 @@ def _warnings(found: Findings) -> str:
 
 def cautions(found: Findings) -> list[str]:
     """Return what may spoil the comparison, in sentences."""
-    return [*_one_model(found), *found.comparison.warnings, *_few(found)]
+    changed = [one.text for one in found.certified if not one.holds]
+    return [*_one_model(found), *changed, *found.comparison.warnings, *_few(found)]
 
 
 def _one_model(found: Findings) -> list[str]:

@@ -54,6 +54,8 @@ def settings_section(found: Findings) -> str:
         else "Both were asked alike: no setting differs that should be alike."
     )
     body = [paragraph(words)]
+    if held := [one.text for one in found.certified if one.holds]:
+        body.append(paragraph(f"{'. '.join(held)}.", "note"))
     if wrong:
         body.append(rows(wrong))
     if own:
