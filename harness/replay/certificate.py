@@ -41,6 +41,8 @@ __all__ = [
 
 CERTIFICATE = "certificate.json"
 _FORMAT = 1
+# Where rollouts come from does not change once they are merged.
+_FREE = FREE - {"merged_from"}
 _DIFFERS = f"differs from {CERTIFICATE}"
 _GONE = f"taken away since {CERTIFICATE} was written"
 # Their text has to be read back.
@@ -75,7 +77,7 @@ def make_certificate(
         "outcomes": rows.outcomes.total(),
         "transcripts": rows.transcripts.total(),
         "files": file_sums(folder),
-        "settings": setting_sums(settings, FREE),
+        "settings": setting_sums(settings, _FREE),
         "task_ids": task_ids,
         "n": n,
         "marks": {
@@ -176,7 +178,7 @@ def compare_settings(
         certificate: what `read_certificate` gave.
         settings: what the run's `run.json` holds now.
     """
-    now = setting_sums(settings, FREE)
+    now = setting_sums(settings, _FREE)
     then: Mapping[str, Any] = certificate["settings"]
     for key in dict.fromkeys((*then, *now)):
         if then.get(key) != now.get(key):

@@ -15,6 +15,7 @@ from agentenvs.errors import RunDamaged, RunError
 from agentenvs.harness import run, verify
 from agentenvs.harness.replay.certificate import write_certificate
 from agentenvs.harness.replay.sums import RowSums
+from agentenvs.harness.store.merge import merge_runs
 
 TASK = "0/order/shelf/three"
 SETTINGS: dict[str, Any] = {"tasks": [TASK, "0/order/lamp/one"], "seed": 2}
@@ -112,6 +113,18 @@ def test_a_transcript_and_a_setting_changed_since(copy: Path, tamper: ModuleType
         ("run.json", "env_kwargs", None),
         ("transcripts", "row", 2),
     }
+
+
+def test_where_rollouts_come_from_is_certified(tamper: ModuleType, tmp_path: Path) -> None:
+    for name, task in zip("ab", SETTINGS["tasks"], strict=True):
+        run("ToolLab", "scripted:wide", n=2, out=tmp_path / name, **{**SETTINGS, "tasks": [task]})
+    folder = tmp_path / "all"
+    merge_runs(folder, [tmp_path / "a", tmp_path / "b"])
+    assert verify(folder).ok
+    tamper.settings(folder, lambda found: found["merged_from"][1].update(n=1))
+    for quick in (True, False):
+        (finding,) = verify(folder, quick=quick).findings
+        assert (finding.file, finding.field) == ("run.json", "merged_from")
 
 
 def test_a_run_that_grew_is_certified_anew(copy: Path) -> None:
