@@ -18,7 +18,8 @@ from agentenvs.harness.episode import Episode
 from agentenvs.harness.exchange import Completion
 from agentenvs.harness.faults import FAULTS, Breaker, reason_of, told
 from agentenvs.harness.jobs import Job
-from agentenvs.harness.policies.base import Policy
+from agentenvs.harness.places import place_of
+from agentenvs.harness.policies.base import Policy, waits_of
 from agentenvs.harness.policies.user import PolicyUser, UserAsked
 from agentenvs.harness.progress import Progress, Reporter
 from agentenvs.harness.prompts import Prompt
@@ -88,6 +89,7 @@ class Pool:
     void: Callable[[Void], None] = _ignore
     retries: int = 2
     _idle: list[_Slot] = field(default_factory=list, init=False)
+    _partner: Policy | None = field(default=None, init=False)
 
     async def play(
         self, jobs: Iterable[Job], size: int, progress: Progress, reporter: Reporter
@@ -109,13 +111,14 @@ class Pool:
             )
             for index in range(size)
         ]
-        ticker = asyncio.create_task(_tick(progress, reporter), name="progress")
+        ticker = asyncio.create_task(self._tick(progress, reporter), name="progress")
         try:
             await asyncio.wait(slots, return_when=asyncio.FIRST_EXCEPTION)
         finally:
             for task in (*slots, ticker):
                 task.cancel()
             ends = await asyncio.gather(*slots, ticker, return_exceptions=True)
+            progress.waiting = ""
         for end in ends:
             if isinstance(end, Exception):
                 raise end
@@ -160,10 +163,18 @@ class Pool:
             if slot is not None:
                 self._idle.append(slot)
 
+    async def _tick(self, progress: Progress, reporter: Reporter) -> None:
+        while reporter.period_s is not None:
+            await asyncio.sleep(reporter.period_s)
+            told = (waits_of(policy) for policy in (self.policy, self._partner))
+            progress.waiting = next(filter(None, told), "")
+            reporter.tick(progress)
+
     def _open(self) -> _Slot:
         if self._idle:
             return self._idle.pop()
         user = None if self.make_user is None else self.make_user()
+        self._partner = None if user is None else user.policy
         try:
             env = self.make_env() if user is None else self.make_env(user=user)
         except FAULTS as error:
@@ -263,9 +274,9 @@ class Pool:
                 raise PolicyError(self._told(job, "The user failed", error)) from error
 
     def _told(self, job: Job, what: str, error: BaseException) -> str:
-        return (
-            f"{what} in task {job.task!r}, rollout {job.rollout}: {type(error).__name__}: {error}"
-        )
+        place = place_of(error)
+        where = f"task {job.task!r}, rollout {job.rollout}{f' ({place})' if place else ''}"
+        return f"{what} in {where}: {type(error).__name__}: {error}"
 
 
 def _discard(slot: _Slot) -> None:
@@ -297,9 +308,3 @@ def _check(completion: object) -> None:
     if not fits or not all(isinstance(call, ToolCall) for call in completion.tool_calls or ()):
         shown = f"{calls!r:.80}"
         raise PolicyError(f"Expected a Completion's `tool_calls` to be ToolCalls, got {shown}.")
-
-
-async def _tick(progress: Progress, reporter: Reporter) -> None:
-    while reporter.period_s is not None:
-        await asyncio.sleep(reporter.period_s)
-        reporter.tick(progress)

@@ -14,6 +14,8 @@ _BAR_PERIOD_S = 0.25
 _LINE_PERIOD_S = 10.0
 #: until so many rollouts of a call have ended, their rate says nothing of the others'
 _FEW = 16
+#: below so many a second the rate is told by the minute, and the time to go from the first on
+_SLOW = 0.1
 
 
 @dataclass(slots=True)
@@ -28,6 +30,7 @@ class Progress:
         steps: decisions taken in this call.
         started: `time.perf_counter()` at the start of this call.
         void: tries in this call that ended without a verdict, by a fault of the infrastructure.
+        waiting: what the policy waits for, "" where it does not; shown in place of the time to go.
     """
 
     total: int
@@ -37,6 +40,7 @@ class Progress:
     steps: int = 0
     started: float = 0.0
     void: int = 0
+    waiting: str = ""
 
     @property
     def pass_at_1(self) -> float:
@@ -66,13 +70,21 @@ class Progress:
         """Return the state as one line of text."""
         parts = [f"{self.done}/{self.total} rollouts"]
         if self.done:
-            parts.append(f"pass@1 {self.pass_at_1:.3f}")
+            # Tasks begin in their order, so that it is over the first ones.
+            so_far = " so far" if self.done < self.total else ""
+            parts.append(f"pass@1 {self.pass_at_1:.3f}{so_far}")
         if self.void:
             parts.append(f"{self.void} void")
-        parts.append(f"{self.per_second:.1f}/s")
+        ended, rate = self.done - self.resumed, self.per_second
+        slow = rate < _SLOW
+        if ended:
+            parts.append(f"{60 * rate:.1f}/min" if slow else f"{rate:.1f}/s")
+        elif self.done < self.total:
+            parts.append(f"none ended in {duration(self.elapsed_s)}")
         if self.done < self.total:
-            few = self.done - self.resumed < min(_FEW, self.total - self.resumed)
-            parts.append(f"ETA {duration(float('inf') if few else self.eta_s)}")
+            few = ended < min(_FEW, self.total - self.resumed) and not slow
+            eta = f"ETA {duration(float('inf') if few else self.eta_s)}"
+            parts.append(self.waiting or eta)
         else:
             parts.append(f"took {duration(self.elapsed_s)}")
         return "  ".join(parts)

@@ -15,9 +15,10 @@ from typing import Any
 
 from agentenvs.errors import BadArgument, PolicyError
 from agentenvs.harness.exchange import Completion, Form, Request
+from agentenvs.harness.policies.base import Policy, is_policy_class, lacking, made_of
 from agentenvs.harness.prompts import FORMS
 
-__all__ = ["CallablePolicy", "from_spec"]
+__all__ = ["CallablePolicy", "find", "from_spec"]
 
 
 class CallablePolicy:
@@ -177,11 +178,31 @@ def _source_hash(function: Callable[..., Any]) -> str | None:
     return hashlib.sha256(source.encode()).hexdigest()[:12]
 
 
-def from_spec(rest: str, **settings: Any) -> CallablePolicy:
-    """Return the policy of the spec `callable:MODULE:FUNCTION` or `callable:FILE.py:FUNCTION`.
+def from_spec(rest: str, **settings: Any) -> Policy:
+    """Return the policy of the spec `callable:MODULE:NAME` or `callable:FILE.py:NAME`.
+
+    What has the name is a function, a policy, or a class of policies; settings are arguments of
+    `CallablePolicy` or of the class.
 
     Raises:
-        PolicyError: there is no such module or function.
+        PolicyError: there is no such module or name, or it is none of these.
+        BadArgument: settings for a policy that is built already.
+    """
+    found = find(rest)
+    if is_policy_class(found):
+        return made_of(found, rest, settings)
+    if isinstance(found, Policy):
+        if settings:
+            raise BadArgument(f"{rest} is a policy that is built already: no {min(settings)!r}.")
+        return found
+    return CallablePolicy(found, **{"name": f"callable:{rest}", **settings})
+
+
+def find(rest: str) -> Any:
+    """Return the function, policy or class that MODULE:NAME or FILE.py:NAME says.
+
+    Raises:
+        PolicyError: there is no such module or name, or it is none of these.
     """
     where, _, name = rest.rpartition(":")
     if not where or not name:
@@ -189,9 +210,14 @@ def from_spec(rest: str, **settings: Any) -> CallablePolicy:
     found: Any = _load(where)
     for part in name.split("."):
         found = getattr(found, part, None)
-    if not callable(found):
+    if found is None:
         raise PolicyError(f"{where} has no function {name!r}.")
-    return CallablePolicy(found, **{"name": f"callable:{rest}", **settings})
+    if not callable(found) and not isinstance(found, Policy):
+        raise PolicyError(
+            f"{rest} is neither a function nor a policy, but {type(found)}; as a policy it lacks "
+            f"{lacking(found)}."
+        )
+    return found
 
 
 def _load(where: str) -> Any:

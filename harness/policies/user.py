@@ -9,7 +9,8 @@ from typing import Any
 from agentenvs.core import Message
 from agentenvs.errors import BadArgument, PolicyError
 from agentenvs.harness.exchange import Completion, Request, Sampling, Where
-from agentenvs.harness.policies.base import Policy, make_policy
+from agentenvs.harness.policies.base import Policy, is_policy_class, make_policy
+from agentenvs.harness.policies.callable import find
 from agentenvs.harness.prompts import FORMS
 from agentenvs.harness.seeds import nth
 
@@ -175,8 +176,11 @@ def make_user(
     if not by_policy:
         return None, {**kwargs, "user": user}
     settings = dict(building or {})
-    named = isinstance(user, str) and user.startswith("callable:")
-    if named or (callable(user) and not isinstance(user, Policy)):
+    if isinstance(user, str) and user.startswith("callable:"):
+        user, spec = find(user.removeprefix("callable:")), user
+        if not isinstance(user, Policy) and not is_policy_class(user):
+            settings.setdefault("name", spec)
+    if callable(user) and not isinstance(user, Policy) and not is_policy_class(user):
         # A function may block; in a thread it holds up nobody else.
         settings = {"form": "chat", "threads": _THREADS, **settings}
     played = PolicyUser(make_policy(user, **settings), sampling or _SAMPLING)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from agentenvs.errors import BrowserError, PolicyError, RunError
 from agentenvs.harness import Outcomes, Sampling, run
 from agentenvs.harness.jobs import Job
-from agentenvs.harness.policies import RandomPolicy
+from agentenvs.harness.policies import PolicyUser, RandomPolicy
 from agentenvs.harness.pool import Pool
 from agentenvs.harness.progress import Progress, Reporter
 from agentenvs.harness.prompts import prompt
@@ -232,3 +232,91 @@ def test_a_void_try_keeps_its_place_and_error(ledger: ModuleType) -> None:
     assert (row["reason"], row["error"]) == ("timeout", "TimeoutError: no answer")
     assert row["wall_s"] >= 0
     assert [row.get("attempt") for row in outcomes] == [1] + [None] * 7
+
+
+def test_a_fault_in_a_function_says_where(ledger: ModuleType) -> None:
+    def answer(prompt: str) -> str:
+        return prompt[None]  # type: ignore[index]
+
+    line = answer.__code__.co_firstlineno + 1
+    told = rf"policy failed in task '\w+', rollout 0 \(test_pool.py, line {line}\): TypeError: "
+    for building in ({}, {"threads": 1}, {"batch": True}):
+        with pytest.raises(PolicyError, match=told):
+            run(ledger.ID, answer, policy_kwargs=building)
+
+
+class Patient(RandomPolicy):
+    """A policy that waits for a server until the progress has shown it."""
+
+    def __init__(self, told: Any) -> None:
+        super().__init__()
+        self.told = told
+        self.shown = asyncio.Event()
+
+    def waiting(self) -> str:
+        if isinstance(self.told, Exception):
+            raise self.told
+        return self.told
+
+    async def generate(self, request: Any) -> Any:
+        await self.shown.wait()
+        self.told = ""
+        return await super().generate(request)
+
+
+class Held(RandomPolicy):
+    """A policy that answers once the progress has been shown."""
+
+    def __init__(self, shown: asyncio.Event) -> None:
+        super().__init__()
+        self.shown = shown
+
+    async def generate(self, request: Any) -> Any:
+        await self.shown.wait()
+        return await super().generate(request)
+
+
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ("no answer\nfrom host", "no answer from host"),
+        ("x" * 500, "x" * 120),
+        (5, ""),
+        (OSError("?"), ""),
+    ],
+)
+@pytest.mark.parametrize("plays", ["agent", "user"])
+def test_what_a_policy_waits_for_is_shown(
+    ledger: ModuleType, told: Any, shown: str, plays: str
+) -> None:
+    seen: list[str] = []
+    patient = Patient(told)
+
+    class Shown(Reporter):
+        period_s = 0.001
+
+        def tick(self, progress: Progress) -> None:
+            seen.append(progress.waiting)
+            patient.shown.set()
+
+    class User(PolicyUser):
+        async def answer(self, messages: Any) -> None: ...
+
+    def make_env(user: Any = None) -> Any:
+        return gymnasium.make(ledger.ID)
+
+    pool = Pool(
+        make_env,
+        patient if plays == "agent" else Held(patient.shown),
+        prompt("light"),
+        ledger.ID,
+        5,
+        None,
+        lambda played: None,
+        None if plays == "agent" else lambda: User(patient, Sampling()),
+    )
+    progress = Progress(1)
+    asyncio.run(pool.play([Job(ledger.TASKS[0], 0, Sampling())], 1, progress, Shown()))
+    pool.close()
+    assert seen[0] == shown
+    assert progress.waiting == ""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import math
+import time
 
 import pytest
 
@@ -81,14 +82,28 @@ def test_no_progress_shows_nothing() -> None:
 
 
 def test_no_time_to_go_is_told_from_a_few_rollouts() -> None:
-    state = Progress(total=1000, done=103, resumed=100)
-    state.started -= 60.0
+    state = Progress(total=1000, done=103, resumed=100, started=time.perf_counter() - 20.0)
     assert state.line().endswith("ETA ?")
     state.done = 116
     assert "ETA ?" not in state.line()
-    short = Progress(total=10, done=9)
-    short.started -= 9.0
+    short = Progress(total=10, done=9, started=time.perf_counter() - 9.0)
     assert short.line().endswith("ETA ?")
+
+
+def test_slow_rollouts_are_told_by_the_minute_and_foretell_from_the_first() -> None:
+    state = Progress(total=10, started=time.perf_counter() - 45.0)
+    assert state.line() == "0/10 rollouts  none ended in 0:45  ETA ?"
+    state.done = state.successes = 1
+    state.started = time.perf_counter() - 60.0
+    told = "1/10 rollouts  pass@1 1.000 so far  1.0/min  ETA "
+    assert state.line().startswith(told)
+    assert "ETA ?" not in state.line()
+    state.done, state.successes = 10, 1
+    assert state.line() == "10/10 rollouts  pass@1 0.100  0.2/s  took 1:00"
+
+
+def test_a_run_that_was_done_before_has_no_rate() -> None:
+    assert "/s" not in Progress(total=4, done=4, resumed=4, started=time.perf_counter()).line()
 
 
 def test_void_tries_are_shown_where_there_are_some() -> None:
@@ -96,3 +111,12 @@ def test_void_tries_are_shown_where_there_are_some() -> None:
     assert "void" not in state.line()
     state.void = 12
     assert "  12 void  " in state.line()
+
+
+def test_what_is_waited_for_stands_in_place_of_the_time_to_go() -> None:
+    state = Progress(total=10, done=3)
+    state.waiting = "no answer from host:8000 for 0:45, waiting (8 requests)"
+    assert state.line().endswith(f"  {state.waiting}")
+    assert "ETA" not in state.line()
+    state.done = 10
+    assert "no answer" not in state.line()

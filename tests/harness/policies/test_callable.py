@@ -158,6 +158,99 @@ def test_what_is_not_there_is_named(spec: str, told: str) -> None:
         make_policy(spec)
 
 
+MINE = """
+from agentenvs.harness import Completion
+
+
+class Mine:
+    name, form, scripted = "mine", "chat", False
+
+    def __init__(self, words="No."):
+        self.words = words
+
+    async def generate(self, request):
+        return Completion(self.words)
+
+    def describe(self):
+        return {"words": self.words}
+
+    async def close(self):
+        pass
+
+
+class Half:
+    form, scripted = "chat", False
+    generate = Mine.generate
+
+
+class Plain:
+    def __call__(self, prompt):
+        return prompt + "?"
+
+
+class Needy(Mine):
+    def __init__(self, url):
+        pass
+
+
+class Broken(Mine):
+    def __init__(self):
+        raise OSError("no device")
+
+
+built, plain, number = Mine("Built."), Plain(), 5
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> str:
+    file = tmp_path / "mine.py"
+    file.write_text(MINE)
+    return f"callable:{file}"
+
+
+def test_a_class_of_policies_is_made_and_an_object_taken(ledger: ModuleType, mine: str) -> None:
+    assert make_policy(f"{mine}:Mine").describe() == {"words": "No."}
+    assert make_policy(f"{mine}:Mine", words="Yes.").describe() == {"words": "Yes."}
+    assert make_policy(f"{mine}:built").describe() == {"words": "Built."}
+    assert make_policy(type(make_policy(f"{mine}:Mine"))).name == "mine"
+    outcomes = run(ledger.ID, f"{mine}:Mine", tasks=ledger.TASKS[:1], n=2)
+    assert (len(outcomes), outcomes.policy) == (2, "mine")
+
+
+def test_an_object_that_is_called_is_a_function(mine: str) -> None:
+    policy = make_policy(f"{mine}:plain")
+    assert isinstance(policy, CallablePolicy)
+    assert ask(policy, "a") == ["a?"]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Half", "Half makes no policy: it lacks name, describe, close"),
+        ("Plain", "Plain is a class that makes no policy: it lacks `generate`"),
+        ("Needy", "Needy cannot be made: TypeError: .*'url'"),
+        ("Broken", r"Broken cannot be made \(mine.py, line 38\): OSError: no device"),
+        ("number", "neither a function nor a policy, but <class 'int'>; as a policy it lacks name"),
+    ],
+)
+def test_what_is_no_policy_is_refused_at_once(mine: str, name: str, told: str) -> None:
+    with pytest.raises(PolicyError, match=told):
+        make_policy(f"{mine}:{name}")
+
+
+@pytest.mark.parametrize("name", ["Mine", "built"])
+def test_settings_that_a_policy_does_not_take(mine: str, name: str) -> None:
+    with pytest.raises(BadArgument, match="'form'"):
+        make_policy(f"{mine}:{name}", form="chat")
+
+
+def test_a_class_of_replies_is_a_function() -> None:
+    policy = make_policy(str)
+    assert isinstance(policy, CallablePolicy)
+    assert ask(policy, "a") == ["a"]
+
+
 @pytest.mark.parametrize("settings", [{"form": "x"}, {"max_batch": 0}, {"threads": -1}])
 def test_settings_out_of_range_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(BadArgument):
