@@ -55,10 +55,14 @@ SETS: dict[str, TaskSet] = {
     "dev": TaskSet("full", "human", 500, 1500, f"goals 500 to 1499 {_SPLIT}"),
     "train": TaskSet("full", "human", 1500, 12_087, f"goals 1500 to 12086 {_SPLIT}"),
     "synthetic": TaskSet(
-        "1k", "synthetic", 0, None, "all synthetic goals of the catalog; by default the 1,000"
+        "1k",
+        "synthetic",
+        0,
+        None,
+        "all synthetic goals of the catalog, by default of the 1,000 products",
     ),
     "human": TaskSet(
-        "1k", "human", 0, None, "all human goals of the catalog; by default the 1,000 products"
+        "1k", "human", 0, None, "all human goals of the catalog, by default of the 1,000 products"
     ),
 }
 

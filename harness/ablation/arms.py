@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 __all__ = ["APART", "ArmReport", "arm_report"]
 
 #: reasons that say how a rollout was cut short and nothing of what the model did wrong
-APART = ("context_overflow", "max_requests")
+APART = {
+    "context_overflow": "the conversation outgrew the model",
+    "max_requests": "the run allowed no more replies",
+}
 _UNSAID = "(no reason given)"
 
 

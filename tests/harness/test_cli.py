@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agentenvs.harness import Outcomes, replay_sampler
+from agentenvs.harness import Outcomes, replay_sampler, terminal
 from agentenvs.harness.cli import build_parser, main
+from agentenvs.harness.commands import summarise
 from agentenvs.harness.ptgs import PTGS, Ramp
 
 VERBS = ["list", "data", "run", "play", "tax", "site"]
@@ -129,7 +130,7 @@ def test_run_prints_a_summary(runs: tuple[str, str], capsys: pytest.CaptureFixtu
     assert main([*command, "--out", runs[0]]) == 0
     captured = capsys.readouterr()
     assert "pass@1: " in captured.out
-    assert "pass@4: " in captured.out
+    assert "pass@4 *: " in captured.out
     assert "95 % interval" in captured.out
     assert "scripted policy: these numbers describe the script, not a model" in captured.out
     assert "188 done before" in captured.err
@@ -252,6 +253,9 @@ def test_a_run_with_open_rollouts_says_so_and_the_same_command_ends_it(
     assert main([*command, "--out", out]) == 1
     told = " ".join(capsys.readouterr().out.split())
     assert "rollouts: 4 failure, 2 void" in told
+    assert "0 of 4 rollouts on 2 tasks solved the least-played task has 2 of 3 rollouts, so" in told
+    assert "pass@2 *: 0.0000 (95 % interval" in told
+    assert "* high variance: K is more than half" in told
     assert "voids: 4 tries (4 http_503); 2 rollouts are still open; the same command tries" in told
     assert main(["tax", out, out]) == 0
     told = " ".join(capsys.readouterr().out.split())
@@ -263,10 +267,69 @@ def test_a_run_with_open_rollouts_says_so_and_the_same_command_ends_it(
     (tmp_path / "mended").touch()
     assert main([*command, "--out", out]) == 0
     told = " ".join(capsys.readouterr().out.split())
+    assert "least-played" not in told
     assert "rollouts: 6 failure" in told
     assert "voids: 4 tries (4 http_503); every one was played again" in told
     assert main(["tax", out, out]) == 0
     assert "not yet" not in capsys.readouterr().out
+
+
+REPLIES = """
+from agentenvs.errors import InfrastructureFault
+from agentenvs.harness import Completion
+
+
+def act(request):
+    if request.where.task == "mini_home_1":
+        raise InfrastructureFault("busy", "http_503")
+    if request.where.task == "mini_home_2":
+        return Completion(finish_reason="context")
+    if request.where.rollout:
+        return Completion("[ls()]")
+    return Completion("I cannot do", finish_reason="length")
+"""
+
+
+def test_a_run_says_what_is_in_no_number_why_rollouts_failed_and_which_replies_were_cut(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "line.py").write_text(REPLIES)
+    tasks = ",".join(f"mini_home_{task}" for task in range(3))
+    command = ["run", "BFCLv4", "--tasks", tasks, "--policy", f"callable:{tmp_path}/line.py:act"]
+    command += ["--policy-arg", "request=true", "--retries", "0", "--quiet", "-n", "2"]
+    assert main([*command, "--max-tokens", "9", "--max-requests", "2"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "1 of 3 tasks has no verdict and is in no number." in lines
+    assert "failed: 1 multi_turn:empty_turn_model_response" in lines
+    cut = "cut short, which counts as failed: 2 context_overflow (the conversation outgrew the "
+    assert cut + "model), 1 max_requests (the run allowed no more replies)" in lines
+    assert "1 of 3 replies was cut at 9 tokens" in lines
+
+
+def test_many_reasons_are_summed_and_long_ones_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        {"task_id": "a", "rollout": at, "success": False, "score": 0.0}
+        | {"reason": f"{at % 7} [b]" + "x" * 90}
+        for at in range(9)
+    ]
+    summarise(Outcomes(rows), terminal.console())
+    (line,) = [one for one in capsys.readouterr().out.splitlines() if one.startswith("failed: ")]
+    assert line.startswith(f"failed: 2 0 [b]{'x' * 52}..., 2 1 [b]x")
+    assert line.endswith("..., 3 for 3 other reasons")
+    summarise(Outcomes([{**rows[0], "success": True}]), terminal.console())
+    told = capsys.readouterr().out
+    assert "on 1 task solved" in told
+    assert "failed" not in told
+
+
+def test_list_cuts_no_name_and_leaves_no_blanks(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any("en/normal_single_turn_parallel_function  100 English" in line for line in lines)
+    assert not [line for line in lines if line.endswith(" ") or len(line) > 80]
 
 
 def test_a_run_without_any_verdict_is_told(
