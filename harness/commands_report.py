@@ -6,12 +6,13 @@ import argparse
 import os
 import stat
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentenvs.errors import BadArgument
 from agentenvs.harness import terminal
-from agentenvs.harness.commands_tax import add_shared, load, say_standing
+from agentenvs.harness.commands_tax import add_shared, load, say_standing, warned
 from agentenvs.harness.task_facts import AUTO, NONE, clusters_of, task_facts, unsolvable_of
 
 if TYPE_CHECKING:
@@ -136,6 +137,7 @@ def _pair(args: argparse.Namespace) -> int:
         certified=standings(first, second),
         transcripts=(_transcripts(first), _transcripts(second)) if said else (None, None),
     )
+    findings = replace(findings, comparison=warned(findings.comparison, first, second))
     drawn = pictures(findings) if args.out or args.figures else []
     if args.out:
         _write(args.out, page(findings, drawn, args.title or title_of(findings)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentenvs.harness import terminal
@@ -14,8 +16,9 @@ if TYPE_CHECKING:
 
     from agentenvs.harness.outcomes import Outcomes
     from agentenvs.harness.replay.standing import Standing
+    from agentenvs.harness.tax.comparison import Comparison
 
-__all__ = ["add_shared", "add_to", "load", "say_standing"]
+__all__ = ["add_shared", "add_to", "load", "say_standing", "warned"]
 
 
 def add_to(verbs: Any, positive: Callable[[str], int], fraction: Callable[[str], float]) -> None:
@@ -82,6 +85,7 @@ def _tax(args: argparse.Namespace) -> int:
         clusters=known.clusters,
         unsolvable=known.unsolvable,
     )
+    comparison = warned(comparison, args.base, args.post)
     certified = standings(args.base, args.post)
     if args.json:
         notes = [*known.notes, *(one.text for one in certified)]
@@ -100,6 +104,22 @@ def say_standing(console: Console, found: Standing) -> None:
     """Print how a run stands to its certificate."""
     head, style = ("note", "dim") if found.holds else ("warning", "yellow")
     console.print(f"{head}: {found.text}", style=style, markup=False, highlight=False)
+
+
+def warned(comparison: Comparison, base: str, post: str) -> Comparison:
+    """Return a comparison that warns first where both runs are one and the same."""
+    if not _outcomes_of(base).samefile(_outcomes_of(post)):
+        return comparison
+    told = "both runs are one and the same, so that nothing can differ; name two."
+    return replace(comparison, warnings=(told, *comparison.warnings))
+
+
+def _outcomes_of(path: str) -> Path:
+    from agentenvs.harness.store.outcomes_file import OUTCOMES
+
+    file = Path(path) / OUTCOMES
+    # A run that has only begun has no outcomes.
+    return file if file.exists() else Path(path)
 
 
 def load(path: str) -> Outcomes:

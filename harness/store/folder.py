@@ -18,6 +18,7 @@ from agentenvs.harness.outcomes import Outcomes, OutcomeWriter, read_settings, w
 from agentenvs.harness.records import Played, Void
 from agentenvs.harness.store.code_sum import code_sum
 from agentenvs.harness.store.row_sums import setting_sums
+from agentenvs.harness.store.software import used_versions
 from agentenvs.harness.store.transcripts import TranscriptWriter
 from agentenvs.harness.store.voids import VoidWriter, void_row
 
@@ -54,9 +55,16 @@ def versions() -> dict[str, str]:
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Return a line `setting: old -> new` for each setting that differs."""
+    """Return a line `setting: old -> new` for each setting that differs.
+
+    How a function was named, by which path say, is none where it is the same function.
+    """
     before, after = dict(_flat(old)), dict(_flat(new))
     keys = dict.fromkeys((*before, *after))
+    for who in ("policy", "user"):
+        if before.get(f"{who}.source") and before[f"{who}.source"] == after.get(f"{who}.source"):
+            before.pop(f"{who}.name", None)
+            after.pop(f"{who}.name", None)
     lines = []
     for key in keys:
         if key.split(".", 1)[0] not in FREE and before.get(key) != after.get(key):
@@ -125,23 +133,27 @@ class RunFolder:
         now = {
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
             "n": new["n"],
-            "versions": versions(),
+            "versions": {**versions(), **used_versions(new)},
             "code": code_sum(str(new.get("env_id"))),
-            "settings": setting_sums(new, FREE),
         }
         old = read_settings(self.path)
         if old is None:
             if self._outcomes.path.stat().st_size:
                 raise RunError(f"{self.path} holds outcomes but no run.json to go with them.")
-            settings = {"format": FORMAT, **new, "history": [now]}
+            settings = {"format": FORMAT, **new, "history": []}
         else:
-            self._compare(old, {"format": FORMAT, **new})
-            history = [*old.get("history", ()), now]
+            self._compare(old, {"format": FORMAT, **new}, now["versions"])
+            history = list(old.get("history", ()))
             settings = {**old, **{key: new[key] for key in FREE & new.keys()}, "history": history}
+        # Of what is written: a function's name stays that which the run began with.
+        now["settings"] = setting_sums(settings, FREE)
+        settings["history"].append(now)
         write_settings(self.path, settings)
         return settings
 
-    def _compare(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    def _compare(
+        self, old: Mapping[str, Any], new: Mapping[str, Any], current: Mapping[str, str]
+    ) -> None:
         lines = differences(old, new)
         n, history = old.get("n", 0), old.get("history", [])
         if not isinstance(n, int):
@@ -162,7 +174,7 @@ class RunFolder:
             raise RunDamaged(f"{self.path}: `history` in run.json has no versions.") from None
         changed = [
             f"{name} {first[name]} -> {version}"
-            for name, version in versions().items()
+            for name, version in current.items()
             if first.get(name, version) != version
         ]
         if changed:

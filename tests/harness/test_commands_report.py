@@ -59,6 +59,43 @@ def test_two_files_become_a_page_and_figures(
     assert len(list(folder.iterdir())) == 12
 
 
+def test_one_run_twice_is_warned_of(
+    pair: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "run.json").write_text("{}")
+    Path(pair[0]).rename(folder / "outcomes.jsonl")
+    paths = str(folder), str(folder / "outcomes.jsonl")
+    page = tmp_path / "page.html"
+    for verb, more in (("tax", []), ("report", ["-o", str(page)])):
+        assert main([verb, *paths, *more]) == 0
+        told = " ".join(capsys.readouterr().out.split())
+        assert "warning: both runs are one and the same, so that nothing can differ" in told
+        assert main([verb, paths[0], pair[1], *more]) == 0
+        assert "one and the same" not in capsys.readouterr().out
+    assert main(["report", *paths, "-o", str(page)]) == 0
+    assert page.read_text().count("both runs are one and the same") == 1
+
+
+def test_the_page_says_in_a_line_that_a_run_is_a_part_or_lacks_rollouts(
+    pair: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = []
+    for path, rollouts, tasks in zip(pair, ([0, N], None), ([*BASE], [*POST, "g"]), strict=True):
+        folder = tmp_path / Path(path).stem
+        folder.mkdir()
+        settings = {"task_ids": tasks, "n": 2 * N if rollouts else N, "rollouts": rollouts}
+        (folder / "run.json").write_text(json.dumps(settings))
+        Path(path).rename(folder / "outcomes.jsonl")
+        folders.append(str(folder))
+    page = tmp_path / "page.html"
+    assert main(["report", *folders, "-o", str(page)]) == 0
+    told, shown = page.read_text(), " ".join(capsys.readouterr().out.split())
+    for says in ("base is the part 0:8 of n = 16.", "post: 48 of 56 rollouts played (8 not yet, "):
+        assert told.count(says) == shown.count(says) == 1
+
+
 def test_without_a_file_the_answer_is_printed_alone(
     pair: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

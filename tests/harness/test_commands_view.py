@@ -20,7 +20,10 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def view(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def view(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    # Processes that share the tests have a width of their own.
+    monkeypatch.delenv("COLUMNS", raising=False)
+
     def call(*args: object, code: int = 0) -> str:
         assert main(["view", *map(str, args)]) == code
         shown = capsys.readouterr()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentenvs.errors import BadArgument, RunDamaged, RunError, SettingsDiffer
-from agentenvs.harness import Outcomes, OutcomeWriter, read_transcripts, run
+from agentenvs.harness import Outcomes, OutcomeWriter, read_transcripts, run, verify
 from agentenvs.harness.policies import RandomPolicy
 from agentenvs.harness.store.folder import RunFolder, differences, versions
 
@@ -35,7 +35,7 @@ def test_run_json_holds_every_setting(ledger: ModuleType, tmp_path: Path) -> Non
     assert found["sampling"] == {"temperature": 1.0, "top_p": 0.9, "max_tokens": 512}
     assert found["policy"]["name"] == "random"
     assert found["policy"]["scripted"] is False
-    assert found["history"][0]["versions"] == versions()
+    assert versions().items() <= found["history"][0]["versions"].items()
 
 
 @pytest.mark.parametrize(
@@ -190,3 +190,28 @@ def test_differences_are_told_setting_by_setting() -> None:
 def test_transcripts_may_be_left_out(ledger: ModuleType, tmp_path: Path) -> None:
     run(ledger.ID, RandomPolicy(), out=tmp_path, transcripts=False)
     assert {path.name for path in tmp_path.iterdir()} == {"run.json", "outcomes.jsonl"}
+
+
+def test_a_function_is_known_by_its_source_whatever_path_led_to_it(
+    ledger: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.py").write_text("def act(prompt):\n    return 'No.'\n")
+    monkeypatch.chdir(tmp_path)
+    out = tmp_path / "run"
+    run(ledger.ID, "callable:mine.py:act", n=1, out=out)
+    (tmp_path / "deeper").mkdir()
+    monkeypatch.chdir(tmp_path / "deeper")
+    run(ledger.ID, "callable:../mine.py:act", n=2, out=out)
+    assert settings(out)["policy"]["name"] == "callable:mine.py:act"
+    assert verify(out).ok
+    (tmp_path / "mine.py").write_text("def act(prompt):\n    return 'Yes.'\n")
+    with pytest.raises(SettingsDiffer, match="policy.source"):
+        run(ledger.ID, "callable:../mine.py:act", n=3, out=out)
+
+
+def test_versions_of_what_a_run_uses_besides_are_kept_and_compared(tmp_path: Path) -> None:
+    told = {"env_id": "none/None-v0", "n": 1, "transport": {"server_version": "b1"}}
+    RunFolder(tmp_path, told).close()
+    assert settings(tmp_path)["history"][0]["versions"]["server"] == "b1"
+    with pytest.warns(UserWarning, match="begun with other versions: server b1 -> b2"):
+        RunFolder(tmp_path, {**told, "transport": {"server_version": "b2"}}).close()
