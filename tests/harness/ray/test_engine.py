@@ -248,7 +248,7 @@ def test_void_tries_and_failures_come_back_from_workers(play: Callable[..., Outc
     def broken(prompt: str) -> str:
         raise ValueError("out of ideas")
 
-    with pytest.raises(PolicyError, match=r"task 'ledger_\d+', rollout \d: ValueError: out of"):
+    with pytest.raises(PolicyError, match=r"task 'ledger_\d+', rollout \d .*: ValueError: out of"):
         play(broken, engine_kwargs={"workers": 1})
     with pytest.raises(PolicyError, match="cannot be sent to workers"):
         play(CallablePolicy(str, threads=1))
