@@ -41,6 +41,8 @@ FREE = frozenset(
         "transport",
     }
 )
+#: the sum of a function's source -> how the function was named
+_NAMED = {"policy.source": ("policy.name",), "user.source": ("user.name", "env_kwargs.user")}
 
 
 def versions() -> dict[str, str]:
@@ -61,13 +63,16 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """
     before, after = dict(_flat(old)), dict(_flat(new))
     keys = dict.fromkeys((*before, *after))
-    for who in ("policy", "user"):
-        if before.get(f"{who}.source") and before[f"{who}.source"] == after.get(f"{who}.source"):
-            before.pop(f"{who}.name", None)
-            after.pop(f"{who}.name", None)
+    same = {
+        name
+        for source, names in _NAMED.items()
+        if before.get(source) is not None and before[source] == after.get(source)
+        for name in names
+    }
     lines = []
     for key in keys:
-        if key.split(".", 1)[0] not in FREE and before.get(key) != after.get(key):
+        free = key in same or key.split(".", 1)[0] in FREE
+        if not free and before.get(key) != after.get(key):
             lines.append(f"{key}: {_show(before.get(key))} -> {_show(after.get(key))}")
     return lines
 

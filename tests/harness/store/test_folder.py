@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agentenvs import registry
 from agentenvs.errors import BadArgument, RunDamaged, RunError, SettingsDiffer
 from agentenvs.harness import Outcomes, OutcomeWriter, read_transcripts, run, verify
 from agentenvs.harness.policies import RandomPolicy
@@ -207,6 +208,22 @@ def test_a_function_is_known_by_its_source_whatever_path_led_to_it(
     (tmp_path / "mine.py").write_text("def act(prompt):\n    return 'Yes.'\n")
     with pytest.raises(SettingsDiffer, match="policy.source"):
         run(ledger.ID, "callable:../mine.py:act", n=3, out=out)
+
+
+def test_a_function_that_plays_the_user_is_known_by_its_source_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.py").write_text("def speak(messages):\n    return 'Yes.'\n")
+    out, tasks = tmp_path / "run", registry.tasks("ACEBench", "mini")[:1]
+    monkeypatch.chdir(tmp_path)
+    run("ACEBench", RandomPolicy(), tasks=tasks, user="callable:mine.py:speak", out=out)
+    again = f"callable:{tmp_path}/mine.py:speak"
+    run("ACEBench", RandomPolicy(), tasks=tasks, user=again, n=2, out=out)
+    found = settings(out)
+    assert found["user"]["name"] == found["env_kwargs"]["user"] == "callable:mine.py:speak"
+    (tmp_path / "mine.py").write_text("def speak(messages):\n    return 'No.'\n")
+    with pytest.raises(SettingsDiffer, match=r"user.source: .*\n"):
+        run("ACEBench", RandomPolicy(), tasks=tasks, user=again, n=3, out=out)
 
 
 def test_versions_of_what_a_run_uses_besides_are_kept_and_compared(tmp_path: Path) -> None:
