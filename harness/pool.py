@@ -29,6 +29,8 @@ from agentenvs.harness.seeds import derive
 __all__ = ["Pool"]
 
 T = TypeVar("T")
+# What asks Python to leave would leave a run half done, and a worker of Ray without its loop.
+_MISTAKES = (Exception, SystemExit)
 
 
 class _Slot(NamedTuple):
@@ -120,7 +122,7 @@ class Pool:
             ends = await asyncio.gather(*slots, ticker, return_exceptions=True)
             progress.waiting = ""
         for end in ends:
-            if isinstance(end, Exception):
+            if isinstance(end, BaseException) and not isinstance(end, asyncio.CancelledError):
                 raise end
 
     async def _slot(
@@ -238,7 +240,7 @@ class Pool:
                     raise PolicyError(self._told(job, "The policy gave up", error)) from error
                 except FAULTS as error:
                     raise _Fault(error, broken=False) from error
-                except Exception as error:
+                except _MISTAKES as error:
                     raise PolicyError(self._told(job, "The policy failed", error)) from error
                 _check(completion)
                 if user is None:
@@ -249,7 +251,7 @@ class Pool:
             raise _Fault(error, broken=True) from error
         except (AgentEnvsError, _Fault):
             raise
-        except Exception as error:
+        except _MISTAKES as error:
             raise RunError(self._told(job, "The environment failed", error)) from error
         return episode
 
@@ -270,7 +272,7 @@ class Pool:
                 raise PolicyError(self._told(job, "The user gave up", error)) from error
             except FAULTS as error:
                 raise _Fault(error, broken=False) from error
-            except Exception as error:
+            except _MISTAKES as error:
                 raise PolicyError(self._told(job, "The user failed", error)) from error
 
     def _told(self, job: Job, what: str, error: BaseException) -> str:

@@ -133,7 +133,7 @@ class Worker:
             given: Recipe = cloudpickle.loads(recipe)
             self._cast = given.cast()
             self._pool = self._cast.pool(self._tell, self._tell)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             where = f"A worker on {platform.node()} cannot begin"
             yield [Failed("RunError", f"{where}: {type(error).__name__}: {error}")]
             return

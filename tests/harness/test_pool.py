@@ -225,6 +225,19 @@ def test_another_failure_stops_the_run_as_ever(ledger: ModuleType) -> None:
         run(ledger.ID, Wrong())
 
 
+@pytest.mark.parametrize("leaves", [SystemExit(0), GeneratorExit()])
+def test_nothing_that_a_policy_raises_is_lost(ledger: ModuleType, leaves: BaseException) -> None:
+    class Leaving(RandomPolicy):
+        async def generate(self, request: Any) -> Any:
+            if request.where.rollout == 1:
+                raise leaves
+            return await super().generate(request)
+
+    kind = PolicyError if isinstance(leaves, SystemExit) else GeneratorExit
+    with pytest.raises(kind):
+        run(ledger.ID, Leaving(), n=2)
+
+
 def test_a_void_try_keeps_its_place_and_error(ledger: ModuleType) -> None:
     outcomes, _, _ = play(ledger, iter(["", "", "policy"]), size=1)
     (row,) = outcomes.voids
