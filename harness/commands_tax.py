@@ -115,7 +115,7 @@ def warned(comparison: Comparison, base: str, post: str) -> Comparison:
 
 
 def _outcomes_of(path: str) -> Path:
-    from agentenvs.harness.store.outcomes_file import OUTCOMES
+    from agentenvs.harness.store.durable import OUTCOMES
 
     file = Path(path) / OUTCOMES
     # A run that has only begun has no outcomes.

@@ -27,15 +27,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.errors import BadArgument, RunDamaged, RunError, UnknownName, did_you_mean
+from agentenvs.harness.store.durable import OUTCOMES, write_whole
 from agentenvs.harness.store.no_run import no_run
 from agentenvs.harness.store.outcomes_file import (
-    OUTCOMES,
     OutcomeWriter,
     dump,
     read_lines,
     read_settings,
     write_settings,
-    write_whole,
 )
 from agentenvs.harness.store.outcomes_rows import REQUIRED, Columns, RowError
 from agentenvs.harness.store.voids import check_void, open_rollouts, part_of, read_voids

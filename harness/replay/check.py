@@ -14,14 +14,13 @@ from agentenvs.harness.replay.findings import BOTH, OUTCOMES, Finding, Kind, exc
 from agentenvs.harness.replay.play import End, Player, Said, Setup
 from agentenvs.harness.replay.rows import Record
 from agentenvs.harness.seeds import derive
-from agentenvs.harness.store.row_sums import sum_holds, text_key
+from agentenvs.harness.store.row_sums import TextNames, sum_holds
 
 __all__ = ["Checked", "Checker"]
 
 _STEP = Step._fields
 _KEYS = {"task_id", "rollout", *Said._fields}
 _FINISHES = get_args(FinishReason)
-_MOST_KEYS = 1_000
 _CHANGED = "its text was changed after it was written"
 _plain = json.JSONEncoder(default=repr).encode
 _sorted = json.JSONEncoder(sort_keys=True).encode
@@ -66,7 +65,7 @@ class Checker:
             self._expected = {"scripted": True, "policy": settings["policy"].get("name")}
         if not settings.get("sampler"):
             self._expected["temperature"] = settings["sampling"].get("temperature")
-        self._keys: dict[str, str] = {}
+        self._names = TextNames()
 
     def close(self) -> None:
         """Close the environment."""
@@ -187,13 +186,7 @@ class Checker:
         """Return a system message as transcripts have it, with the name of its text."""
         if message["role"] != "system":
             return message
-        content = message["content"]
-        key = self._keys.get(content)
-        if key is None:
-            if len(self._keys) >= _MOST_KEYS:
-                self._keys.clear()
-            key = self._keys[content] = text_key(content)
-        return {"role": "system", "text": key}
+        return {"role": "system", "text": self._names.of(message["content"])}
 
 
 def _against_outcome(record: Record, said: Said, summed: bool) -> Iterator[Finding]:

@@ -31,13 +31,11 @@ from agentenvs.harness.store.outcomes_rows import (
 )
 
 __all__ = [
-    "OUTCOMES",
     "OutcomeWriter",
     "dump",
     "read_lines",
     "read_settings",
     "write_settings",
-    "write_whole",
 ]
 
 _SETTINGS = "run.json"

@@ -12,9 +12,11 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-__all__ = ["setting_sums", "sum_holds", "text_key", "with_sum"]
+__all__ = ["TextNames", "setting_sums", "sum_holds", "text_key", "with_sum"]
 
 _LENGTH = 16
+# Prompts differ from task to task in some environments.
+_MOST_NAMES = 1_000
 _TAIL = re.compile(rb',"sum":"([0-9a-f]{%d})"\}' % _LENGTH)
 _TAIL_BYTES = len(',"sum":""}') + _LENGTH
 
@@ -41,6 +43,22 @@ def sum_holds(line: bytes) -> bool | None:
 def text_key(content: str) -> str:
     """Return the name of a text that the transcripts of a segment share."""
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+class TextNames:
+    """Names of texts, each worked out once; the latest thousand are remembered."""
+
+    def __init__(self) -> None:
+        self._keys: dict[str, str] = {}
+
+    def of(self, content: str) -> str:
+        """Return `text_key` of a text."""
+        key = self._keys.get(content)
+        if key is None:
+            if len(self._keys) >= _MOST_NAMES:
+                self._keys.clear()
+            key = self._keys[content] = text_key(content)
+        return key
 
 
 def setting_sums(settings: Mapping[str, Any], without: Collection[str]) -> dict[str, str]:

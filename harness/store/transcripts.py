@@ -27,7 +27,7 @@ from agentenvs.errors import RunDamaged, RunError
 from agentenvs.harness.episode import Step
 from agentenvs.harness.outcomes import Outcomes
 from agentenvs.harness.store.durable import LONGEST, LineWriter, stopped
-from agentenvs.harness.store.row_sums import text_key, with_sum
+from agentenvs.harness.store.row_sums import TextNames, with_sum
 from agentenvs.harness.store.segments import lines_of, number_of, seal, segments, tidy
 
 if TYPE_CHECKING:
@@ -46,8 +46,6 @@ __all__ = [
 
 _STEP = Step._fields
 _SEGMENT_BYTES = 4 * 2**20
-# Prompts differ from task to task in some environments.
-_MOST_KEYS = 1000
 
 # ASCII escapes keep lone surrogates, which models do write, representable. Rows are trees.
 _dump = json.JSONEncoder(separators=(",", ":"), default=repr, check_circular=False).encode
@@ -80,7 +78,7 @@ class TranscriptWriter:
         self._segment_bytes = segment_bytes
         self._segment: LineWriter | None = None
         self._shared: set[str] = set()
-        self._keys: dict[str, str] = {}
+        self._names = TextNames()
         self._failed: RunError | None = None
         tidy(self._folder, finished)
         self._number = max(map(number_of, segments(self._folder)), default=-1)
@@ -152,11 +150,7 @@ class TranscriptWriter:
         if message["role"] != "system":
             return message
         content = message["content"]
-        key = self._keys.get(content)
-        if key is None:
-            if len(self._keys) >= _MOST_KEYS:
-                self._keys.clear()
-            key = self._keys[content] = text_key(content)
+        key = self._names.of(content)
         texts[key] = content
         return {"role": "system", "text": key}
 

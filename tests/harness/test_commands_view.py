@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agentenvs.harness import run
+from agentenvs.harness import commands_view, run
 from agentenvs.harness.cli import main
 from agentenvs.harness.outcomes import write_settings
+from agentenvs.harness.view.entries import KINDS
 
 
 @pytest.fixture(scope="module")
@@ -152,3 +153,7 @@ def test_a_terminal_gets_what_fits_and_an_encoding_what_it_has(
     shown = written.getvalue().decode("ascii")
     assert "\x1b[" in shown
     assert "seconds" not in shown
+
+
+def test_the_outcomes_on_offer_are_those_that_lists_know() -> None:
+    assert commands_view._KINDS == KINDS
