@@ -87,16 +87,14 @@ def test_killed_at_twenty_random_moments_a_run_ends_as_one_left_alone(
     calm = run("BFCLv4", f"callable:{policy}:act", tasks="mini", out=whole, **settings)  # type: ignore[arg-type]
     total = len(calm)
     draws = random.Random(20)
-    # Every fourth one hits the start: imports, mending, packing what the last one left.
-    moments = [
-        (0, draws.uniform(0.2, 2.5)) if kill % 4 == 3 else (rows, draws.uniform(0.0, 0.05))
-        for kill, rows in enumerate(sorted(draws.sample(range(1, total * 9 // 10), KILLS)))
-    ]
+    # Every fourth one hits the start, as what the last one left has just been mended and packed.
+    marks = sorted(draws.sample(range(1, total * 9 // 10), KILLS))
     before: set[tuple[str, int]] = set()
     voids = alive = 0
-    for kill, (rows, delay_s) in enumerate(moments):
+    for kill, mark in enumerate(marks):
+        rows = len(before) + draws.randrange(4) if kill % 4 == 3 else mark
         process = start(policy, folder, kill)
-        alive += kill_at(folder, process, rows, delay_s)
+        alive += kill_at(folder, process, rows, draws.uniform(0.0, 0.05))
         if not (folder / "run.json").exists():
             continue
         found = Outcomes.load(folder)
