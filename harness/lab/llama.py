@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.lab.tokenizer import build_tokenizer
+from agentenvs.harness.lab.tokenizer import build_tokenizer, check_words
 from agentenvs.toollab.vocabulary import END, PAD, VOCABULARY
 
 __all__ = ["EPS", "THETA", "Shape", "read", "write"]
@@ -74,23 +74,30 @@ class Shape:
         return self.width // self.heads
 
 
-def write(state: Mapping[str, Any], shape: Shape, folder: str | os.PathLike[str]) -> None:
-    """Write weights, configuration and ToolLab's tokenizer as transformers reads them.
+def write(
+    state: Mapping[str, Any],
+    shape: Shape,
+    folder: str | os.PathLike[str],
+    words: Sequence[str] = VOCABULARY,
+) -> None:
+    """Write weights, configuration and a world's tokenizer as transformers reads them.
 
     Args:
         state: the weights, as of `TinyLM.state_dict()`.
         shape: the model's size.
         folder: made where it is missing.
+        words: the world's vocabulary; default ToolLab's.
 
     Raises:
-        BadArgument: the model has not one token for each of ToolLab's words.
+        BadArgument: the model has not one token for each of the words, or they are none.
     """
     from safetensors.torch import save_file
     from transformers import GenerationConfig, LlamaConfig
 
-    if shape.vocabulary != len(VOCABULARY):
+    words = check_words(words)
+    if shape.vocabulary != len(words):
         raise BadArgument(
-            f"Expected a model of {len(VOCABULARY)} tokens, got one of {shape.vocabulary}."
+            f"Expected a model of {len(words)} tokens, got one of {shape.vocabulary}."
         )
     marks = {"bos_token_id": None, "eos_token_id": END, "pad_token_id": PAD}
     fixed = {name: value for name, value in _FIXED.items() if name != "model_type"}
@@ -115,7 +122,7 @@ def write(state: Mapping[str, Any], shape: Shape, folder: str | os.PathLike[str]
     save_file(named, path / _WEIGHTS, metadata={"format": "pt"})
     config.save_pretrained(path)
     GenerationConfig(**marks).save_pretrained(path)
-    build_tokenizer(context=shape.context).save_pretrained(path)
+    build_tokenizer(shape.context, words).save_pretrained(path)
 
 
 def read(folder: str | os.PathLike[str]) -> tuple[Shape, dict[str, Any]]:

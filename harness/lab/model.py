@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from torch.nn import functional
 from agentenvs.errors import BadArgument
 from agentenvs.harness.lab import llama
 from agentenvs.harness.lab.llama import EPS, THETA, Shape
+from agentenvs.toollab.vocabulary import VOCABULARY
 
 __all__ = ["Cache", "Shape", "TinyLM", "load", "save"]
 
@@ -224,17 +226,19 @@ class TinyLM(nn.Module):  # type: ignore[misc]
         return sum(int(weight.numel()) for weight in self.parameters())
 
 
-def save(model: TinyLM, folder: str | os.PathLike[str]) -> None:
-    """Write a model with ToolLab's tokenizer as a folder that transformers loads.
+def save(model: TinyLM, folder: str | os.PathLike[str], words: Sequence[str] = VOCABULARY) -> None:
+    """Write a model with a world's tokenizer as a folder that transformers loads.
 
     Args:
         model: the model.
         folder: made where it is missing; files of an earlier model are overwritten.
+        words: the world's vocabulary, of which the tokenizer makes one token each; default
+            ToolLab's. `agentenvs.harness.lab.tokenizer.words_of` reads it back.
 
     Raises:
-        BadArgument: the model has not one token for each of ToolLab's words.
+        BadArgument: the model has not one token for each of the words.
     """
-    llama.write(model.state_dict(), model.shape, folder)
+    llama.write(model.state_dict(), model.shape, folder, words)
 
 
 def load(folder: str | os.PathLike[str]) -> TinyLM:

@@ -208,3 +208,27 @@ def test_another_vocabulary_has_no_tokenizer(torch, tmp_path):
 
     with pytest.raises(BadArgument, match="tokens"):
         save(make(vocabulary=10), tmp_path)
+
+
+def test_a_model_of_another_world_is_saved_with_its_words(torch, tmp_path):
+    from agentenvs.harness.lab.model import load, save
+    from agentenvs.harness.lab.tokenizer import words_of
+
+    words = (*VOCABULARY[:6], ".", "O", "left")
+    model = make(vocabulary=len(words), layers=1)
+    save(model, tmp_path, words)
+    assert words_of(tmp_path) == words
+    assert load(tmp_path).shape == model.shape
+    with pytest.raises(BadArgument, match="9 tokens, got one of 86"):
+        save(make(layers=1), tmp_path, words)
+
+
+@pytest.mark.parametrize("name", ["base", "grpo"])
+def test_what_comes_along_is_saved_to_the_same_bytes(torch, tmp_path, name):
+    from agentenvs.harness.lab.model import load, save
+    from agentenvs.harness.policies.lab import folder
+
+    save(load(folder(name)), tmp_path)
+    kept = [path for path in folder(name).iterdir() if path.is_file()]
+    assert {path.name for path in kept} == {path.name for path in tmp_path.iterdir()}
+    assert all(path.read_bytes() == (tmp_path / path.name).read_bytes() for path in kept)

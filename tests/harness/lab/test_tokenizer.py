@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from agentenvs.errors import BadArgument
 from agentenvs.toollab import VOCABULARY, render
 from agentenvs.toollab import vocabulary as v
 
@@ -62,3 +63,52 @@ def test_the_policy_ends_a_turn_at_end_alone(tokenizer):
 
     assert end_tokens(tokenizer, v.END) == {v.END}
     assert end_tokens(tokenizer, None) == {v.END}
+
+
+OTHER = (*VOCABULARY[:6], ".", "O", "left")
+
+
+def test_another_world_has_its_own_words(torch, tmp_path):
+    from agentenvs.harness.lab.tokenizer import build_tokenizer, words_of
+
+    tokenizer = build_tokenizer(32, OTHER)
+    asked = [{"role": "user", "content": ". O\nlamp"}]
+    assert ids_of(tokenizer, asked, cue=True) == [v.USER, 6, 7, v.UNK, v.AGENT]
+    tokenizer.save_pretrained(tmp_path)
+    assert words_of(tmp_path) == OTHER
+
+
+def test_another_world_is_not_called_toollab(torch):
+    from jinja2 import TemplateError
+
+    from agentenvs.harness.lab.tokenizer import build_tokenizer
+
+    with pytest.raises(TemplateError, match="This world has no system messages"):
+        ids_of(build_tokenizer(32, OTHER), [{"role": "system", "content": "find"}])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (OTHER[1:], "begin with <pad>"),
+        ((*OTHER, "left"), "'left' twice"),
+        ((*OTHER, "two words"), "'two words'"),
+        ((*OTHER, 5), "got 5"),
+        ((*OTHER, ""), "got ''"),
+    ],
+)
+def test_what_is_no_vocabulary_is_refused(words, said):
+    from agentenvs.harness.lab.tokenizer import build_tokenizer
+
+    with pytest.raises(BadArgument, match=said):
+        build_tokenizer(32, words)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"model": {"vocab": {"<pad>": 0, "a": 2}}}'])
+def test_a_folder_without_words_is_refused(tmp_path, text):
+    from agentenvs.harness.lab.tokenizer import words_of
+
+    if text:
+        (tmp_path / "tokenizer.json").write_text(text)
+    with pytest.raises(BadArgument, match=r"tokenizer\.json"):
+        words_of(tmp_path)
