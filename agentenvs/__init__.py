@@ -13,7 +13,7 @@ from agentenvs.core import Message, TextEnv, Tool, ToolCall, fork
 from agentenvs.registry import make_vec, register, task_sets, tasks
 
 if TYPE_CHECKING:
-    from agentenvs import acebench, bfcl, harness, sources, toollab, webshop, wrappers
+    from agentenvs import acebench, bfcl, frozenlake, harness, sources, toollab, webshop, wrappers
 
 __all__ = [
     "Message",
@@ -24,6 +24,7 @@ __all__ = [
     "acebench",
     "bfcl",
     "fork",
+    "frozenlake",
     "harness",
     "make_vec",
     "sources",
@@ -38,7 +39,9 @@ __version__ = "0.1.0"
 
 register()
 
-_LAZY = frozenset({"acebench", "bfcl", "harness", "sources", "toollab", "webshop", "wrappers"})
+_LAZY = frozenset(
+    {"acebench", "bfcl", "frozenlake", "harness", "sources", "toollab", "webshop", "wrappers"}
+)
 
 
 def __getattr__(name: str) -> Any:

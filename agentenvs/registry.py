@@ -111,6 +111,13 @@ WORLDS: Mapping[str, World] = {
             "train",
             ("world",),
         ),
+        World(
+            "agentenvs/FrozenLakeText-v0",
+            "agentenvs.frozenlake.env:FrozenLakeTextEnv",
+            "agentenvs.frozenlake",
+            "FrozenLakeText: cross Gymnasium's slippery lake, the map and the moves in words",
+            "train",
+        ),
     )
 }
 

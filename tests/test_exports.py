@@ -14,6 +14,7 @@ PACKAGES = [
     "agentenvs.acebench",
     "agentenvs.acebench.worlds",
     "agentenvs.bfcl",
+    "agentenvs.frozenlake",
     "agentenvs.harness",
     "agentenvs.harness.ablation",
     "agentenvs.harness.lab",
