@@ -24,6 +24,7 @@ __all__ = ["best_moves", "gold_actions", "success_probability"]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 _CELLS = SIZE * SIZE
+_STEPS = 5
 #: lines of moves are counted out: 4 to this power of the longest
 _MOST_MOVES = 6
 _MOST_STEPS = 1000
@@ -42,7 +43,7 @@ def success_probability(
     task_id: str,
     success_rate: float = 0.8,
     *,
-    max_steps: int = 5,
+    max_steps: int = _STEPS,
     moves_per_step: int = 2,
 ) -> float:
     """Return the greatest probability of success that any agent can have, exactly.
@@ -108,15 +109,13 @@ def gold_actions(task_id: str) -> list[str]:
         UnknownName: there is no such task.
     """
     lake = Lake.of(seed_of(task_id), 1.0)
-    cell, actions = int(lake.starts.argmax()), []
-    for steps_left in range(5, 0, -1):
-        line = best_moves(task_id, cell, steps_left, 1.0)
+    cell, actions = int(lake.starts.argmax()), list[str]()
+    while lake.cells[cell] != "G":
+        line = best_moves(task_id, cell, _STEPS - len(actions), 1.0)
         actions.append(canonical([ToolCall(MOVE, {"direction": way}) for way in line]))
         for way in line:
-            cell = max(lake.table[cell][MOVES.index(way)])[1]
-        if lake.cells[cell] == "G":
-            return actions
-    raise AssertionError(f"no way to the goal of {task_id}")
+            _, cell, _, _ = max(lake.table[cell][MOVES.index(way)])
+    return actions
 
 
 def _checked(

@@ -6,7 +6,6 @@ import functools
 import hashlib
 from collections.abc import Mapping, Sequence
 
-from agentenvs.errors import UnknownName
 from agentenvs.frozenlake.lakes import SIZE, rows_of
 from agentenvs.naming import ids_of
 
@@ -53,10 +52,9 @@ def seed_of(task_id: str) -> int:
 
     Raises:
         UnknownName: there is no such task.
+        BadArgument: it is no text.
     """
-    if task_id not in _seeds():
-        task_ids([task_id])
-        raise UnknownName(f"There is no task {task_id!r}.")
+    task_ids([task_id])
     return _seeds()[task_id]
 
 
