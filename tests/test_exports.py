@@ -21,6 +21,7 @@ PACKAGES = [
     "agentenvs.harness.policies",
     "agentenvs.harness.policies.endpoint",
     "agentenvs.harness.ptgs",
+    "agentenvs.harness.ptgs.trl",
     "agentenvs.harness.ray",
     "agentenvs.harness.replay",
     "agentenvs.harness.report",

@@ -1,0 +1,25 @@
+"""PTGS in TRL's GRPOTrainer: sampled at T, scored at T.
+
+Names load when they are first used; torch and trl when a trainer is made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentenvs.harness.lazy import lazily
+
+if TYPE_CHECKING:
+    from agentenvs.harness.ptgs.trl.rows import Row, rows
+    from agentenvs.harness.ptgs.trl.trainer import Tempered, tempered
+    from agentenvs.harness.ptgs.trl.version import READ
+
+__all__ = ["READ", "Row", "Tempered", "rows", "tempered"]
+
+_MODULES = {
+    "rows": ("Row", "rows"),
+    "trainer": ("Tempered", "tempered"),
+    "version": ("READ",),
+}
+
+__getattr__, __dir__ = lazily(__name__, _MODULES)

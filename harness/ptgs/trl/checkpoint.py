@@ -1,0 +1,85 @@
+"""What a trainer's checkpoint has besides weights: the sampler, and rollouts not yet used up."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agentenvs.errors import BadArgument
+from agentenvs.harness.ptgs.protocol import Sampler
+from agentenvs.harness.ptgs.state import read_state, write_state
+
+__all__ = ["STATE", "read_rollouts", "read_sampler", "write_rollouts", "write_sampler"]
+
+STATE = "ptgs.npz"
+"""The sampler's file in a checkpoint."""
+
+
+def write_sampler(folder: str, sampler: Sampler) -> None:
+    """Write a sampler's state into a checkpoint's folder, whole or not at all."""
+    write_state(Path(folder) / STATE, sampler.state_dict())
+
+
+def read_sampler(folder: str, sampler: Sampler | None) -> None:
+    """Bring a sampler to where a checkpoint was.
+
+    Raises:
+        BadArgument: the checkpoint has no sampler though there is one here, or the other way
+            round, or that of another kind.
+        SettingsDiffer: it was made with other settings; names them.
+    """
+    path = Path(folder) / STATE
+    if sampler is None:
+        if path.exists():
+            raise BadArgument(
+                f"Expected a sampler for the checkpoint {folder}, which was made with one, got "
+                "`sampler=None`."
+            )
+        return
+    if not path.exists():
+        raise BadArgument(
+            f"Expected the state of a sampler in the checkpoint {folder}, got no {STATE}: it was "
+            "made without a sampler. Train on from its weights as a model instead."
+        )
+    sampler.load_state_dict(read_state(path))
+
+
+def write_rollouts(folder: str, rank: int, state: Mapping[str, Any]) -> None:
+    """Write what one process has under way, whole or not at all."""
+    import torch
+
+    target = Path(folder) / _name(rank)
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        torch.save(dict(state), beside)
+        os.replace(beside, target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def read_rollouts(folder: str, rank: int, processes: int, device: Any) -> dict[str, Any] | None:
+    """Return what a process had under way, or None where the checkpoint does not say.
+
+    Raises:
+        BadArgument: rollouts were under way in another number of processes.
+    """
+    import torch
+
+    own, first = (Path(folder) / _name(at) for at in (rank, 0))
+    path = own if own.exists() else first
+    if not path.exists():
+        return None
+    state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
+    if state["rollouts"] is not None and state["processes"] != processes:
+        raise BadArgument(
+            f"Expected {state['processes']} processes to go on from {folder}, got {processes}: "
+            "it was saved while rollouts were still to be trained on. One saved between two "
+            "generations can be resumed by any number."
+        )
+    return state
+
+
+def _name(rank: int) -> str:
+    return f"ptgs_rollouts_{rank}.pt"

@@ -1,0 +1,78 @@
+"""A model as a trainer asks it for log-probabilities, which gives them at each row's temperature.
+
+TRL patches its models: `model(..., labels=..., fused_lm_head=True)` returns log-probabilities at
+one temperature that was fixed when the trainer was made. `RowScored` stands before the model and
+answers that one call from plain logits, so that all of the trainer's handling of inputs, images
+among them, stays as it is.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, NamedTuple
+
+from agentenvs.errors import BadArgument
+
+__all__ = ["RowScored", "Scores"]
+
+
+class Scores(NamedTuple):
+    """What TRL reads of the call.
+
+    Attributes:
+        log_probs: of the tokens that `labels` names, (rows, kept); 0 where it names none.
+        entropy: of the distributions that they were drawn from, (rows, kept); 0 likewise.
+        aux_loss: a mixture of experts' balancing loss, where it was asked for.
+    """
+
+    log_probs: Any
+    entropy: Any
+    aux_loss: Any
+
+
+class RowScored:
+    """Answers a trainer's fused call row by row.
+
+    Args:
+        model: the model, in whatever wrapper it is trained.
+        inner: the same without wrappers, whose `forward` tells what it takes.
+        temperatures: of all rows that will be asked for, (B,), in the order of the calls.
+        keep: how many of the last tokens are scored.
+    """
+
+    def __init__(self, model: Any, inner: Any, temperatures: Any, keep: int) -> None:
+        self._model = model
+        self._temperatures = temperatures
+        self._keep = keep
+        self._done = 0
+        self._trims = "logits_to_keep" in inspect.signature(inner.forward).parameters
+
+    def __call__(self, *, labels: Any, fused_lm_head: bool, **inputs: Any) -> Scores:
+        """Return the scores of the next rows.
+
+        Raises:
+            BadArgument: more rows than temperatures.
+        """
+        from agentenvs.harness.ptgs.scoring import row_scores
+
+        first, self._done = self._done, self._done + len(labels)
+        if self._done > len(self._temperatures):
+            raise BadArgument(
+                f"Expected a temperature for each row, got {len(self._temperatures)} for more "
+                f"than {self._done - 1} rows."
+            )
+        if self._trims:
+            # One more: the logits of a position are of the token behind it.
+            inputs["logits_to_keep"] = self._keep + 1
+        out = self._model(**inputs, use_cache=False)
+        logits = out.logits[:, -self._keep - 1 : -1]
+        tokens = labels[:, -self._keep :].to(logits.device)
+        silent = tokens == -100
+        found = row_scores(
+            logits, tokens.masked_fill(silent, 0), self._temperatures[first : self._done]
+        )
+        return Scores(
+            found.log_probs.masked_fill(silent, 0.0),
+            found.entropies.masked_fill(silent, 0.0),
+            getattr(out, "aux_loss", None),
+        )

@@ -1,0 +1,71 @@
+"""Settings of a trainer under which tokens would be scored otherwise than they were drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentenvs.errors import BadArgument
+
+__all__ = ["check_settings"]
+
+_NEUTRAL: dict[str, tuple[Any, ...]] = {
+    "top_p": (1.0,),
+    "top_k": (0, None),
+    "min_p": (0.0, None),
+    "repetition_penalty": (1.0,),
+}
+# None of these changes what a token's probability is.
+_HARMLESS = frozenset(
+    {
+        "cache_config",
+        "cache_implementation",
+        "compile_config",
+        "disable_compile",
+        "logprobs",
+        "max_new_tokens",
+        "max_time",
+        "max_tokens",
+        "pad_token_id",
+        "prefill_chunk_size",
+        "seed",
+        "stop",
+        "stop_strings",
+        "stop_token_ids",
+        "use_cache",
+    }
+)
+
+
+def check_settings(args: Any) -> None:
+    """Check that the temperature is all that stands between logits and drawn tokens.
+
+    Raises:
+        BadArgument: another setting reshapes the distribution; names it.
+    """
+    odd = [
+        f"{name}={getattr(args, name)!r}"
+        for name, neutral in _NEUTRAL.items()
+        if getattr(args, name) not in neutral
+    ]
+    for name, value in (args.generation_kwargs or {}).items():
+        if name not in _HARMLESS and value not in _NEUTRAL.get(name, ()):
+            odd.append(f"generation_kwargs[{name!r}]={value!r}")
+    if odd:
+        raise BadArgument(
+            f"Expected the temperature alone to shape what is drawn, got {', '.join(odd)}: "
+            "tokens are scored under softmax(z / T) of the whole vocabulary, so that they have "
+            "to be drawn from it (top_p=1, top_k=0, min_p=None, repetition_penalty=1)."
+        )
+    if args.use_transformers_continuous_batching:
+        raise BadArgument(
+            "Expected `use_transformers_continuous_batching=False`: its generate_batch takes one "
+            "temperature for all rows."
+        )
+    if args.use_liger_kernel:
+        raise BadArgument(
+            "Expected `use_liger_kernel=False`: it replaces the forward pass from which rows are "
+            "scored."
+        )
+    temperature = args.temperature
+    if not isinstance(temperature, int | float) or not 0 < temperature < float("inf"):
+        raise BadArgument(f"Expected `temperature` above 0, got {temperature!r}.")
