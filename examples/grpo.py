@@ -1,11 +1,11 @@
 """GRPO in plain PyTorch: a temperature for each rollout, in sampling and in scoring alike.
 
 A tiny transformer plays one of the environments and learns from who succeeded. Any sampler sets
-the temperatures; a row sampled from softmax(z / T) is scored by log softmax(z / T) of its own T.
+the temperatures; a row sampled from softmax(z / T) is scored by log softmax(z / T), its own T.
 
-    python examples/grpo.py --env ToolLab --sampler ptgs:tau=1.5,gamma=0.95,target=0.5 --out runs/grpo
+    python examples/grpo.py --env ToolLab --sampler ptgs:tau=1.5,gamma=0.95,target=0.5
 
-The same command goes on where it was killed. `--selftest` shows that sampling and scoring agree.
+The same command goes on where it was stopped. `--selftest` puts sampling and scoring to the test.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import json
 import math
 import os
 import shutil
-import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,9 +29,11 @@ import torch
 
 from agentenvs import registry
 from agentenvs.errors import AgentEnvsError, BadArgument, SettingsDiffer
-from agentenvs.harness.lab.model import TinyLM, load, save
+from agentenvs.harness.lab.model import load, save
 from agentenvs.harness.policies.lab import folder as bundled
-from agentenvs.harness.ptgs import Sampler
+from agentenvs.harness.ptgs import Sampler, drawing
+from agentenvs.harness.ptgs.scoring import check_temperatures
+from agentenvs.harness.ptgs.selftest import Played, Trace, Trained
 from agentenvs.harness.ptgs.state import read_state, write_state
 from agentenvs.harness.samplers import make_sampler
 from agentenvs.harness.seeds import derive
@@ -39,7 +41,7 @@ from agentenvs.harness.store.durable import write_whole
 from agentenvs.harness.tax import pass_at_k
 
 STARTS = {"ToolLab": "lab:base", "FrozenLakeText": "lab:lake"}
-END = 2  # `<end>`, in the vocabulary of every one of them
+END = 2  # the id of `<end>`, in both worlds
 
 
 def arg(default: Any, help: str) -> Any:
@@ -48,12 +50,14 @@ def arg(default: Any, help: str) -> Any:
 
 @dataclass(frozen=True)
 class Args:
+    """What the command takes."""
+
     env: str = arg("ToolLab", "ToolLab or FrozenLakeText")
-    start: str = arg("", "model to start from: lab:NAME or a folder; default the env's own")
+    start: str = arg("", "model to start from: lab:NAME or a folder; the env's own without")
     sampler: str = arg("ptgs:tau=1.5,gamma=0.95,target=0.5", "who sets the temperatures")
     out: str = arg("runs/grpo", "folder of the run")
     seed: int = arg(0, "of everything that is drawn")
-    steps: int = arg(200, "steps of training; 0 only evaluates the start")
+    steps: int = arg(200, "steps of training; 0 to evaluate the start alone")
     tasks: int = arg(8, "tasks a step, from a finite pool that is cycled")
     group: int = arg(16, "rollouts of each task")
     lr: float = arg(5e-4, "learning rate of AdamW")
@@ -65,170 +69,49 @@ class Args:
     max_turn: int = arg(6, "most tokens a turn")
     save_every: int = arg(20, "steps between checkpoints")
     eval_n: int = arg(64, "rollouts a task at the end; 0 for no evaluation")
-    eval_sets: str = arg("train,heldout", "task sets to evaluate on")
-    eval_temperatures: str = arg("1", "at which temperatures, as in 1,0.5,1.3")
-    selftest: bool = arg(False, "test this trainer instead of running it")
+    eval_sets: tuple[str, ...] = arg(("train", "heldout"), "task sets to evaluate on")
+    eval_temperatures: tuple[float, ...] = arg((1.0,), "at which temperatures")
+    selftest: bool = arg(False, "test this trainer in place of a run")
 
     def __post_init__(self) -> None:
         if self.env not in STARTS:
             raise BadArgument(f"Expected `env` to be one of {', '.join(STARTS)}, got {self.env!r}.")
-        for name in ("tasks", "group", "minibatches", "max_turn", "save_every", "steps", "eval_n"):
-            least = 0 if name in ("steps", "eval_n") else 1
-            if getattr(self, name) < least:
-                raise BadArgument(f"Expected `{name}` of {least} up, got {getattr(self, name)}.")
-        for name in ("lr", "max_norm", "length", "clip_low", "clip_high"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise BadArgument(f"Expected `{name}` above 0, got {getattr(self, name)}.")
-
-    @property
-    def hots(self) -> list[float]:
-        """The temperatures to evaluate at."""
-        try:
-            hots = [float(text) for text in self.eval_temperatures.split(",")]
-        except ValueError:
-            hots = []
-        if not hots or not all(0 < hot < math.inf for hot in hots):
-            told = self.eval_temperatures
-            raise BadArgument(f"Expected `eval_temperatures` like 1,0.5, got {told!r}.")
-        return hots
+        for one in fields(self):
+            value, least = getattr(self, one.name), int(one.name not in ("steps", "eval_n", "seed"))
+            if type(one.default) is int and value < least:
+                raise BadArgument(f"Expected `{one.name}` of {least} up, got {value}.")
+            if isinstance(one.default, float) and not 0 < value < math.inf:
+                raise BadArgument(f"Expected `{one.name}` above 0, got {value}.")
 
 
 class Rollouts(NamedTuple):
-    ids: Any  # (B, L) everything that was said, padded at the end
+    """B dialogues of up to L tokens."""
+
+    ids: Any  # (B, L) everything that was said, padded at its end
     drawn: Any  # (B, L) which tokens the policy drew
-    log_probs: Any  # (B, L) theirs, at the row's temperature, as they were drawn
+    log_probs: Any  # (B, L) of these, at the row's temperature
     temperatures: Any  # (B,)
 
 
-Reply = Callable[[int, list[int]], list[int] | None]
-
-
-class Played(NamedTuple):
-    task: str
-    temperature: float
-    tokens: tuple[int, ...]
-    success: bool
-
-
-class Trained(NamedTuple):
-    tokens: tuple[int, ...]
-    temperature: float
-
-
-class Trace(NamedTuple):
-    played: list[Played]
-    trained: list[Trained]
-
-
-@torch.no_grad()
-def generate(
-    model: TinyLM,
-    prompts: Iterable[Sequence[int]],
-    temperatures: Any,
-    reply: Reply,
-    generator: torch.Generator,
-    max_turn: int,
-) -> Rollouts:
-    """Let the model speak in B dialogues, all in step with one another, a token a row at a time.
-
-    A row is fed what it was told; where that is at its end, it draws a token at its own T.
-    `reply(row, turn)` says what follows a turn: the next tokens, or None for the end.
-    """
-    said = [list(prompt) for prompt in prompts]
-    drawn: list[list[tuple[int, float]]] = [[] for _ in said]  # places and log-probabilities
-    turns: list[list[int]] = [[] for _ in said]
-    live, at, context = list(range(len(said))), 0, model.shape.context
-    cache = model.start(len(live), context)
-    while live:
-        logits = model.step(torch.tensor([said[row][at] for row in live]), cache)
-        at += 1
-        due = [place for place, row in enumerate(live) if len(said[row]) == at]
-        rows = [live[place] for place in due]
-        over = set()
-        if rows:
-            scores = (logits[due] / temperatures[rows, None]).log_softmax(-1)
-            tokens = torch.multinomial(scores.exp(), 1, generator=generator)
-            chosen = scores.gather(1, tokens)[:, 0].tolist()
-            for row, token, log_prob in zip(rows, tokens[:, 0].tolist(), chosen, strict=True):
-                drawn[row].append((at, log_prob))
-                said[row].append(token)
-                turns[row].append(token)
-                if token != END and len(turns[row]) < max_turn:
-                    continue
-                answer = reply(row, turns[row])
-                # A turn that was cut off is closed by an `<end>` that nobody drew.
-                answer = answer and [END][: token != END] + answer
-                if answer is None or at + 1 + len(answer) + max_turn > context:
-                    over.add(row)
-                else:
-                    said[row] += answer
-                    turns[row] = []
-        if over:
-            left = [place for place, row in enumerate(live) if row not in over]
-            live = [live[place] for place in left]
-            cache = cache.take(torch.tensor(left, dtype=torch.int64))
-    width = max(map(len, said))
-    ids = torch.tensor([row + [0] * (width - len(row)) for row in said])
-    mask, log_probs = torch.zeros(ids.shape, dtype=torch.bool), torch.zeros(ids.shape)
-    for row, pairs in enumerate(drawn):
-        places, values = zip(*pairs, strict=True)
-        mask[row, list(places)] = True
-        log_probs[row, list(places)] = torch.tensor(values)
-    return Rollouts(ids, mask, log_probs, temperatures)
-
-
-class World:
-    """Environments by the dozen, a rollout in each, spoken to in token ids."""
-
-    def __init__(self, env: str) -> None:
-        self.id = f"agentenvs/{env}-v0"
-        self.module = importlib.import_module(registry.world(self.id).module)
-        self.envs: list[Any] = []
-
-    def play(
-        self,
-        model: TinyLM,
-        tasks: Sequence[str],
-        temperatures: Any,
-        seeds: Sequence[int],
-        generator: torch.Generator,
-        max_turn: int,
-    ) -> tuple[Rollouts, list[bool]]:
-        """Play a rollout of each task (B,) and return it with who succeeded."""
-        while len(self.envs) < len(tasks):
-            self.envs.append(gymnasium.make(self.id, disable_env_checker=True))
-        render, words = self.module.render, self.module.VOCABULARY
-        success = [False] * len(tasks)
-
-        def reply(row: int, turn: list[int]) -> list[int] | None:
-            action = " ".join(words[token] for token in turn if token != END)
-            _, _, terminated, truncated, info = self.envs[row].step(action)
-            if terminated or truncated:
-                success[row] = info["success"]
-                return None
-            told: list[int] = render(info["messages"], cue=True)
-            return told
-
-        prompts = [
-            render(env.reset(seed=seed, options={"task": task})[1]["messages"], cue=True)
-            for env, task, seed in zip(self.envs, tasks, seeds, strict=False)
-        ]
-        return generate(model, prompts, temperatures, reply, generator, max_turn), success
-
-
 class GRPO:
-    """The trainer: its model and optimizer, the sampler, the pool of tasks and one generator."""
+    """A model in training, and all that its next step hangs on.
+
+    It has the methods that `agentenvs.harness.ptgs.selftest` asks of a trainer.
+    """
 
     def __init__(self, args: Args, sampler: Sampler) -> None:
-        self.args, self.sampler, self.world = args, sampler, World(args.env)
+        self.args, self.sampler = args, sampler
+        self.env = f"agentenvs/{args.env}-v0"
+        self.envs: list[Any] = []
+        self.world = importlib.import_module(registry.world(self.env).module)
         start = args.start or STARTS[args.env]
         self.model = load(bundled(start[4:]) if start.startswith("lab:") else start)
         self.vocabulary = self.model.shape.vocabulary
-        if self.vocabulary != len(self.world.module.VOCABULARY):
+        if self.vocabulary != len(self.world.VOCABULARY):
             raise BadArgument(f"Expected a model of the words of {args.env}, got {start}.")
         self.optimizer = torch.optim.AdamW(self.parameters(), lr=args.lr, weight_decay=0.0)
         self.generator = torch.Generator().manual_seed(derive(args.seed, "draws"))
-        pool = registry.tasks(self.world.id, "train")
+        pool = registry.tasks(self.env, "train")
         if args.tasks > len(pool):
             raise BadArgument(f"Expected at most {len(pool)} `tasks`, got {args.tasks}.")
         order = np.random.default_rng(derive(args.seed, "pool")).permutation(len(pool))
@@ -236,83 +119,158 @@ class GRPO:
         self.history: list[dict[str, float]] = []
 
     def parameters(self) -> list[Any]:
+        """Return the weights in training."""
         return list(self.model.parameters())
 
     def logits(self, ids: Any) -> Any:
+        """Return the logits of each next token, (B, L, V), at T = 1."""
         return self.model(ids)
 
+    @torch.no_grad()
+    def generate(
+        self,
+        prompts: Sequence[Sequence[int]],
+        temperatures: Any,
+        reply: Callable[[int, list[int]], list[int] | None],
+        max_turn: int,
+        generator: torch.Generator,
+    ) -> Rollouts:
+        """Let the model speak in B dialogues, in step with one another, a token a row at a time.
+
+        A row is fed what it was told; at the end of that it draws a token, at its own temperature.
+        `reply(row, turn)` says what follows a turn: the next tokens, or None at the end.
+        """
+        said, context = [list(prompt) for prompt in prompts], self.model.shape.context
+        turns: list[list[int]] = [[] for _ in said]
+        drawn = torch.zeros(len(said), context + 1, dtype=torch.bool)
+        log_probs = torch.zeros(drawn.shape)
+        live, at = list(range(len(said))), 0
+        cache = self.model.start(len(live), context)
+        while live:
+            logits = self.model.step(torch.tensor([said[row][at] for row in live]), cache)
+            at += 1
+            due = [place for place, row in enumerate(live) if len(said[row]) == at]
+            if not due:
+                continue
+            rows = [live[place] for place in due]
+            scores = (logits[due] / temperatures[rows, None]).log_softmax(-1)
+            tokens = torch.multinomial(scores.exp(), 1, generator=generator)
+            drawn[rows, at] = True
+            log_probs[rows, at] = scores.gather(1, tokens)[:, 0]
+            over = set()
+            for row, token in zip(rows, tokens[:, 0].tolist(), strict=True):
+                said[row].append(token)
+                turns[row].append(token)
+                if token == END or len(turns[row]) == max_turn:
+                    answer = reply(row, turns[row])
+                    turns[row] = []
+                    # A turn that was cut off is closed by an `<end>` that nobody drew.
+                    said[row] += [END] if token != END and answer is not None else []
+                    said[row] += answer or []
+                    if answer is None or len(said[row]) + max_turn > context:
+                        over.add(row)
+            if over:
+                left = [place for place, row in enumerate(live) if row not in over]
+                live = [live[place] for place in left]
+                cache = cache.take(torch.tensor(left, dtype=torch.int64))
+        width = max(map(len, said))
+        ids = torch.tensor([row + [0] * (width - len(row)) for row in said])
+        return Rollouts(ids, drawn[:, :width], log_probs[:, :width], temperatures)
+
+    def play(
+        self, tasks: Sequence[str], temperatures: Any, seed: int, generator: torch.Generator
+    ) -> tuple[Rollouts, list[bool]]:
+        """Play a rollout of each task (B,), each in an environment of its own: text in, text out.
+
+        Returns:
+            What was said, and who succeeded, (B,). Who runs out of context has failed.
+        """
+        while len(self.envs) < len(tasks):
+            self.envs.append(gymnasium.make(self.env, disable_env_checker=True))
+        world, success = self.world, [False] * len(tasks)
+
+        def reply(row: int, turn: list[int]) -> list[int] | None:
+            action = " ".join(world.VOCABULARY[token] for token in turn if token != END)
+            _, _, terminated, truncated, info = self.envs[row].step(action)
+            if terminated or truncated:
+                success[row] = info["success"]
+                return None
+            told: list[int] = world.render(info["messages"], cue=True)
+            return told
+
+        prompts = []
+        for row, task in enumerate(tasks):
+            options = {"task": task}
+            _, info = self.envs[row].reset(seed=derive(seed, row), options=options)
+            prompts.append(world.render(info["messages"], cue=True))
+        most = self.args.max_turn
+        return self.generate(prompts, temperatures, reply, most, generator), success
+
     def sample(self, prompts: Any, temperatures: Any, length: int) -> Any:
-        """Draw one turn of up to `length` tokens after each prompt, (B, length); -1 behind it."""
-        got = generate(
-            self.model, prompts.tolist(), temperatures, lambda *_: None, self.generator, length
-        )
-        ids = got.ids.masked_fill(~got.drawn, -1)[:, prompts.shape[1] :]
-        return torch.nn.functional.pad(ids, (0, length - ids.shape[1]), value=-1)
+        """Draw one turn of up to `length` tokens after each prompt, (B, length), -1 behind it."""
+        rows, before = prompts.tolist(), prompts.shape[1]
+        got = self.generate(rows, temperatures, lambda *_: None, length, self.generator)
+        turn = got.ids.masked_fill(~got.drawn, -1)[:, before:]
+        return torch.nn.functional.pad(turn, (0, length - turn.shape[1]), value=-1)
 
     def score_all(self, ids: Any, temperatures: Any) -> tuple[Any, Any]:
-        """Return log-probabilities of all tokens but the first and the entropies there.
+        """Return log-probabilities of all tokens but the first, and the entropies there.
 
-        Both (B, L - 1), each row's at its own temperature.
+        Both are (B, L - 1), each row's at its own temperature: the one that it was sampled at.
         """
-        heat = temperatures
+        heat = check_temperatures(temperatures, len(ids))
         scores = (self.model(ids[:, :-1]) / heat[:, None, None]).log_softmax(-1)
         chosen = scores.gather(-1, ids[:, 1:, None])[..., 0]
         return chosen, -(scores.exp() * scores).sum(-1)
 
     def score(self, prompts: Any, completions: Any, temperatures: Any) -> tuple[Any, Any]:
-        ids = torch.cat((prompts, completions.clamp(min=0)), 1)
-        log_probs, entropies = self.score_all(ids, temperatures)
+        """Return log-probabilities and entropies of completions, both (B, L)."""
+        whole = torch.cat((prompts, completions.clamp(min=0)), 1)
+        log_probs, entropies = self.score_all(whole, temperatures)
         return log_probs[:, prompts.shape[1] - 1 :], entropies[:, prompts.shape[1] - 1 :]
 
     def step(self) -> Trace:
-        """Play groups, tell the sampler, learn."""
+        """Ask the sampler, play, tell the sampler, learn."""
         args, now = self.args, len(self.history)
-        first = now * args.tasks
-        tasks = [self.pool[(first + at) % len(self.pool)] for at in range(args.tasks)]
-        heats = self.sampler.rollout_temperatures(tasks, args.group)
+        tasks = [self.pool[(now * args.tasks + at) % len(self.pool)] for at in range(args.tasks)]
+        rows = [task for task in tasks for _ in range(args.group)]
+        heats = self.sampler.rollout_temperatures(tasks, args.group)  # (tasks, group)
         flat = torch.from_numpy(np.asarray(heats, dtype=np.float32).reshape(-1))
-        names = [task for task in tasks for _ in range(args.group)]
-        seeds = [derive(args.seed, "episode", now, row) for row in range(len(names))]
-        rollouts, won = self.world.play(
-            self.model, names, flat, seeds, self.generator, args.max_turn
-        )
-        rewards = torch.tensor(won, dtype=torch.float32).view(-1, args.group)
-        # The sampler hears of every group, those included that are dropped below.
-        self.sampler.record(tasks, rewards.bool().numpy())
+        rollouts, won = self.play(rows, flat, derive(args.seed, "play", now), self.generator)
+        # The sampler hears of every group, those too that are dropped below.
+        self.sampler.record(tasks, np.reshape(won, (args.tasks, args.group)))
 
-        mixed = rewards.min(1).values < rewards.max(1).values
-        spread = rewards.std(1, keepdim=True) if args.group > 1 else 1.0
-        advantages = ((rewards - rewards.mean(1, keepdim=True)) / (spread + 1e-6)).flatten()
-        rows = mixed.repeat_interleave(args.group).nonzero()[:, 0]
-        rows = rows[torch.randperm(len(rows), generator=self.generator)]
-        sums = dict.fromkeys(("loss", "entropy", "clipped", "drift", "tokens"), 0.0)
+        rewards = torch.tensor(won, dtype=torch.float32).view(args.tasks, args.group)
+        mixed = rewards.amin(1) < rewards.amax(1)
+        centred = rewards - rewards.mean(1, keepdim=True)
+        deviation = (centred.square().sum(1, keepdim=True) / max(args.group - 1, 1)).sqrt()
+        advantages = (centred / (deviation + 1e-6)).flatten()
+        kept = mixed.repeat_interleave(args.group).nonzero()[:, 0]
+        order = kept[torch.randperm(len(kept), generator=self.generator)]
         trained: list[Trained] = []
-        for part in rows.tensor_split(args.minibatches):
+        sums = dict.fromkeys(("tokens", "loss", "entropy", "clipped", "drift"), 0.0)
+        for update, part in enumerate(order.tensor_split(args.minibatches)):
             if len(part):
                 batch = Rollouts(*(column[part] for column in rollouts))
-                self.update(batch, advantages[part], sums)
-                pairs = zip(batch.ids.tolist(), batch.temperatures.tolist(), strict=True)
-                trained += [Trained(tuple(ids), heat) for ids, heat in pairs]
-        tokens = sums.pop("tokens")
-        self.history.append(
-            {
-                "step": now + 1,
-                "success": float(rewards.mean()),
-                "temperature": float(flat.log().mean().exp()),
-                "zero_advantage": 1.0 - float(mixed.float().mean()),
-                **{name: value / max(tokens, 1) for name, value in sums.items()},
-            }
-        )
-        columns = zip(names, flat.tolist(), rollouts.ids.tolist(), won, strict=True)
-        played = [Played(task, heat, tuple(ids), ok) for task, heat, ids, ok in columns]
-        return Trace(played, trained)
+                trained += self.update(batch, advantages[part], update, sums)
 
-    def update(self, batch: Rollouts, advantages: Any, sums: dict[str, float]) -> None:
-        """Take one step of the optimizer on the clipped objective."""
+        tokens = max(sums.pop("tokens"), 1.0)
+        seen = {"success": rewards.mean(), "temperature": flat.log().mean().exp()}
+        seen |= {"zero_advantage": 1.0 - mixed.float().mean()}
+        means = {name: value / tokens for name, value in sums.items()}
+        seen = {name: float(value) for name, value in seen.items()}
+        self.history.append({"step": now + 1, **seen, **means})
+        columns = zip(rows, flat.tolist(), rollouts.ids.tolist(), won, strict=True)
+        return Trace([Played(*one) for one in columns], trained)
+
+    def update(
+        self, batch: Rollouts, advantages: Any, update: int, sums: dict[str, float]
+    ) -> list[Trained]:
+        """Take one step of the optimizer on the clipped objective; tell what the loss saw."""
         args, mine = self.args, batch.drawn[:, 1:]
         new, entropies = self.score_all(batch.ids, batch.temperatures)
-        drift = new - batch.log_probs[:, 1:]  # both at the row's temperature
-        ratio, gain = drift.exp(), advantages[:, None]
+        old, gain = batch.log_probs[:, 1:], advantages[:, None]
+        ratio = (new - old).exp()  # both at the row's temperature
         plain, held = ratio * gain, ratio.clamp(1 - args.clip_low, 1 + args.clip_high) * gain
         # Divided by a fixed number: one that hung on the lengths would bend the gradient.
         scale = args.length * args.tasks * args.group / args.minibatches
@@ -321,20 +279,29 @@ class GRPO:
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.parameters(), args.max_norm)
         self.optimizer.step()
+
+        new = new.detach()
+        sums["tokens"] += int(mine.sum())
         sums["loss"] += float(loss.detach()) * scale
         sums["entropy"] += float(entropies.detach()[mine].sum())
         sums["clipped"] += int((held < plain)[mine].sum())
-        sums["drift"] -= float(drift.detach()[mine].sum())
-        sums["tokens"] += int(mine.sum())
+        sums["drift"] += float((old - new)[mine].sum())
+        trained = []
+        for row, temperature in enumerate(batch.temperatures.tolist()):
+            ids, places = batch.ids[row].tolist(), mine[row].nonzero()[:, 0]
+            logs = new[row, places].tolist(), old[row, places].tolist()
+            trained.append(Trained(ids, temperature, *logs, (places + 1).tolist(), update))
+        return trained
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write a model folder that transformers loads, and beside it all that training needs."""
-        save(self.model, folder, words=self.world.module.VOCABULARY)
+        """Write a model folder that transformers loads, and into it what training needs."""
+        save(self.model, folder, words=self.world.VOCABULARY)
         write_state(Path(folder, "sampler.npz"), self.sampler.state_dict())
         state = {"optimizer": self.optimizer.state_dict(), "draws": self.generator.get_state()}
         torch.save({**state, "history": self.history}, Path(folder, "trainer.pt"))
 
     def load(self, folder: str | os.PathLike[str]) -> None:
+        """Take over what `save` wrote."""
         self.model.load_state_dict(load(folder).state_dict())
         self.sampler.load_state_dict(read_state(Path(folder, "sampler.npz")))
         state = torch.load(Path(folder, "trainer.pt"), weights_only=True)
@@ -344,146 +311,127 @@ class GRPO:
 
 
 def build(sampler: Sampler, args: Args | None = None) -> GRPO:
-    """Return a trainer in its initial state, as the self-test asks for it."""
-    return GRPO(args or Args(tasks=4, group=8), sampler)
+    """Return a trainer in its initial state."""
+    return GRPO(args or Args(), sampler)
 
 
 def train(args: Args) -> Path:
-    """Train, or go on, evaluate, and return the folder of the trained model."""
-    trainer = build(make_sampler(args.sampler, seed=derive(args.seed, "sampler")), args)
-    hots, out = args.hots, Path(args.out)
+    """Train, or go on with it, evaluate, and return the folder of the model."""
+    trainer, out = build(make_sampler(args.sampler, seed=args.seed), args), Path(args.out)
+    check_temperatures(args.eval_temperatures, len(args.eval_temperatures))
+    for name in args.eval_sets:
+        registry.tasks(trainer.env, name)
     out.mkdir(parents=True, exist_ok=True)
-    same_settings(out / "args.json", args)
-    found = sorted(out.glob("step-*"))
-    if found:
+    same_settings(args, out / "args.json")
+    if found := sorted(out.glob("step-*")):
         trainer.load(found[-1])
-    begun, since = len(trainer.history), time.perf_counter()
-    folder = found[-1] if found else keep(trainer, out)
-    while (now := len(trainer.history)) < args.steps:
+    folder, begun, since = keep(trainer, out), len(trainer.history), time.perf_counter()
+    for now in range(begun + 1, args.steps + 1):
         trainer.step()
-        now += 1
         if now % args.save_every == 0 or now == args.steps:
             folder = keep(trainer, out)
         if now % 10 == 0 or now == args.steps:
-            eta = (time.perf_counter() - since) / (now - begun) * (args.steps - now)
-            row = trainer.history[-1]
-            told = "  ".join(f"{k} {row[k]:.3f}" for k in ("success", "temperature"))
-            mixed = f"zero advantage {row['zero_advantage']:.2f}  entropy {row['entropy']:.2f}"
-            print(f"step {now}/{args.steps}  {told}  {mixed}  ETA {eta:.0f} s", flush=True)
-    if trainer.history:
-        draw_curves(trainer.history, args, out / "curves.png")
-    for name in filter(None, args.eval_sets.split(",") if args.eval_n else ()):
-        tasks = registry.tasks(trainer.world.id, name)
-        for hot in hots:
-            path = out / f"{name}-t{hot:g}-step{len(trainer.history)}.jsonl"
-            if not path.exists():
-                flags = evaluate(trainer, tasks, args.eval_n, hot)
-                rows = zip(tasks, flags.tolist(), strict=True)
-                lines = [json.dumps({"task_id": task, "pass_flags": row}) for task, row in rows]
-                write_whole(path, [f"{line}\n".encode() for line in lines])
-            flags = np.array([json.loads(line)["pass_flags"] for line in path.open()])
-            c, n = flags.sum(1), flags.shape[1]
-            solved = "  ".join(
-                f"pass@{k} {pass_at_k(c, n, k).mean():.3f}" for k in sorted({1, min(8, n), n})
-            )
-            print(f"{name} at T = {hot:g}  {solved}  {path}", flush=True)
+            row, left = trainer.history[-1], (args.steps - now) / (now - begun)
+            shown = "  ".join(f"{name} {row[name]:.3f}" for name in CURVES)
+            eta = left * (time.perf_counter() - since)
+            print(f"step {now}/{args.steps}  {shown}  ETA {eta:.0f} s", flush=True)
+    evaluate(trainer, out)
     return folder
 
 
 def keep(trainer: GRPO, out: Path) -> Path:
-    """Write a checkpoint, there whole or not at all, and let go of the one before."""
+    """Write a checkpoint, there whole or not at all, and let go of those before."""
     part, whole = out / ".part", out / f"step-{len(trainer.history):06d}"
-    shutil.rmtree(part, ignore_errors=True)
-    trainer.save(part)
-    part.rename(whole)
-    for old in out.glob("step-*"):
-        if old != whole:
-            shutil.rmtree(old)
-    rows = [json.dumps(row) for row in trainer.history]
-    write_whole(out / "history.jsonl", [f"{row}\n".encode() for row in rows])
+    if not whole.exists():
+        shutil.rmtree(part, ignore_errors=True)
+        trainer.save(part)
+        part.rename(whole)
+    for other in out.glob("step-*"):
+        if other != whole:
+            shutil.rmtree(other)
+    write_rows(out / "history.jsonl", trainer.history)
+    if trainer.history:
+        draw(trainer.history, trainer.args, out / "curves.png")
     return whole
 
 
-def same_settings(path: Path, args: Args) -> None:
-    """Write the settings down, or compare them with those that the folder was made with."""
+def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    write_whole(path, [json.dumps(row).encode() + b"\n" for row in rows])
+
+
+def same_settings(args: Args, path: Path) -> None:
+    """Write the settings down, or compare with those that the run was begun with."""
     free = ("out", "steps", "save_every", "eval_n", "eval_sets", "eval_temperatures", "selftest")
     mine = {name: value for name, value in asdict(args).items() if name not in free}
-    if not path.exists():
-        write_whole(path, [json.dumps(mine, indent=1).encode(), b"\n"])
-    theirs = json.loads(path.read_text())
-    for name in {**mine, **theirs}:
-        if mine.get(name) != theirs.get(name):
-            raise SettingsDiffer(
-                f"{path.parent} holds a run with `{name}` {theirs.get(name)!r}; expected the same, "
-                f"got {mine.get(name)!r}. Give another --out."
-            )
+    theirs = json.loads(path.read_text()) if path.exists() else mine
+    if odd := [name for name in mine if mine[name] != theirs.get(name)]:
+        told = ", ".join(f"{name} {theirs.get(name)!r}, not {mine[name]!r}" for name in odd)
+        raise SettingsDiffer(f"{path.parent} holds a run with {told}. Give it another --out.")
+    write_whole(path, [json.dumps(mine, indent=1).encode() + b"\n"])
 
 
-def evaluate(trainer: GRPO, tasks: Sequence[str], n: int, temperature: float) -> Any:
-    """Return who succeeds in `n` rollouts of each task at one temperature, (T, n) bool."""
-    args = trainer.args
-    generator = torch.Generator().manual_seed(derive(args.seed, "evaluate", f"{temperature:g}"))
-    names = [task for task in tasks for _ in range(n)]
-    won: list[bool] = []
-    for at in range(0, len(names), 512):
-        part = names[at : at + 512]
-        seeds = [derive(args.seed, "evaluate", at + row) for row in range(len(part))]
-        heat = torch.full((len(part),), float(temperature))
-        won += trainer.world.play(trainer.model, part, heat, seeds, generator, args.max_turn)[1]
-    return np.array(won).reshape(len(tasks), n)
+def evaluate(trainer: GRPO, out: Path) -> None:
+    """Play each task `eval_n` times at fixed temperatures; write and tell who succeeded."""
+    args, n = trainer.args, trainer.args.eval_n
+    for name, heat in product(args.eval_sets if n else (), args.eval_temperatures):
+        tasks, won = registry.tasks(trainer.env, name), []
+        seed = derive(args.seed, "evaluate", name, f"{heat:g}")
+        generator = torch.Generator().manual_seed(seed)
+        rows = [task for task in tasks for _ in range(n)]
+        for at in range(0, len(rows), 512):
+            part = rows[at : at + 512]
+            same = torch.full((len(part),), heat)
+            won += trainer.play(part, same, derive(seed, at), generator)[1]
+        flags = np.reshape(won, (len(tasks), n))
+        table = zip(tasks, flags.tolist(), strict=True)
+        path = out / f"{name}-t{heat:g}-n{n}-step{len(trainer.history)}.jsonl"
+        write_rows(path, [{"task_id": task, "pass_flags": row} for task, row in table])
+        solved = {k: pass_at_k(flags.sum(1), n, k).mean() for k in sorted({1, min(8, n), n})}
+        shown = "  ".join(f"pass@{k} {share:.3f}" for k, share in solved.items())
+        print(f"{name} at T = {heat:g}  {shown}  {path}", flush=True)
 
 
-def draw_curves(history: list[dict[str, float]], args: Args, path: Path) -> None:
-    """Paint success, temperature and groups without advantage over the steps."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 6.4), layout="constrained")
-    figure.suptitle(f"GRPO on {args.env}, {args.sampler}", fontsize=10)
-    steps = [row["step"] for row in history]
-    window = max(1, min(25, len(history)))
-    for axes, name in zip(
-        figure.subplots(3, sharex=True), ("success", "temperature", "zero_advantage"), strict=True
-    ):
-        values = [row[name] for row in history]
-        axes.plot(steps, values, color="#bbbbbb", linewidth=0.8)
-        smooth = np.convolve(values, np.ones(window) / window, "valid")
-        axes.plot(steps[window - 1 :], smooth, color="#0072b2", linewidth=1.8)
-        axes.set_ylabel(name.replace("_", " "))
-        axes.grid(alpha=0.3)
-    axes.set_xlabel(f"step (blue: mean of the last {window})")
-    figure.savefig(path, dpi=130)
+CURVES = ("success", "temperature", "zero_advantage", "entropy")
 
 
-def parse(argv: Sequence[str] | None = None) -> Args:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for one in fields(Args):
-        kind: Any = (
-            {"action": "store_true"} if one.default is False else {"type": type(one.default)}
-        )
-        help = f"{one.metadata['help']} (default: {one.default})".replace("%", "%%")
-        parser.add_argument(
-            f"--{one.name.replace('_', '-')}", default=one.default, help=help, **kind
-        )
-    try:
-        return Args(**vars(parser.parse_args(argv)))
-    except AgentEnvsError as error:
-        parser.error(str(error))
+def draw(history: Sequence[dict[str, float]], args: Args, path: Path) -> None:
+    """Paint what a run was like: each step, and the mean of the last 25, a turn of the pool."""
+    with drawing.blank((6.4, 7.2)) as figure:
+        figure.suptitle(f"{path.parent.name}: {args.env}, {args.sampler}")
+        steps, window = [row["step"] for row in history], min(25, len(history))
+        for axes, name in zip(figure.subplots(len(CURVES), sharex=True), CURVES, strict=True):
+            values = [row[name] for row in history]
+            axes.plot(steps, values, color=drawing.GRID, linewidth=1)
+            mean = np.convolve(values, np.full(window, 1 / window), "valid")
+            axes.plot(steps[window - 1 :], mean, color=drawing.COLOURS[0], linewidth=2)
+            axes.set_ylabel(name.replace("_", " "))
+        axes.set_xlabel(f"step (line: mean of the last {window})")
+        figure.savefig(path, dpi=130)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    args = parse(argv)
-    if args.selftest:
-        from agentenvs.harness.ptgs.selftest import selftest
-
-        small = replace(args, tasks=4, group=8)
-        report = selftest(lambda sampler: build(sampler, small), seed=args.seed)
-        print(report)
-        return 0 if report.passed else 1
+    torch.set_num_threads(1)  # products as small as these are quickest so
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for one in fields(Args):
+        kind: Any = {"type": type(one.default)}
+        if isinstance(one.default, tuple):
+            kind = {"type": type(one.default[0]), "nargs": "+"}
+        elif isinstance(one.default, bool):
+            kind = {"action": "store_true"}
+        help = f"{one.metadata['help']} (default: {one.default})"
+        name = "--" + one.name.replace("_", "-")
+        parser.add_argument(name, default=one.default, help=help, **kind)
     try:
+        args = Args(**vars(parser.parse_args(argv)))
+        if args.selftest:
+            from agentenvs.harness.ptgs.selftest import selftest
+
+            report = selftest(lambda sampler: build(sampler, args), seed=args.seed)
+            print(report)
+            return int(not report.passed)
         print(train(args))
     except AgentEnvsError as error:
-        print(error, file=sys.stderr)
-        return 2
+        parser.error(str(error))
     return 0
 
 
