@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -46,6 +47,12 @@ def name(block: Block) -> str:
     return f"{block.page}:{block.line}"
 
 
+def needs(block: Block) -> list[str]:
+    """Return the packages that a block names in its first line, `# needs: torch, verl`."""
+    first = block.text.partition("\n")[0]
+    return re.split(r",\s*", first.removeprefix("# needs: ")) if "# needs: " in first else []
+
+
 PYTHON = [block for block in blocks() if block.language == "python"]
 SHELL = [block for block in blocks() if block.language == "sh"]
 ILLUSTRATION = {"text", "json", "toml"}
@@ -62,6 +69,9 @@ def test_blocks_are_of_known_kinds() -> None:
 def test_python_block(block: Block, tmp_path: Path) -> None:
     if "hf:" in block.text or "HFPolicy" in block.text:
         pytest.importorskip("transformers", reason="needs the extra `hf`")
+    for package in needs(block):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"needs {package}")
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", block.text],
         capture_output=True,
