@@ -9,7 +9,7 @@ from agentenvs.core import Message
 from agentenvs.errors import PolicyError
 from agentenvs.harness.exchange import Request
 
-__all__ = ["decoder", "encode", "end_tokens"]
+__all__ = ["decoder", "encodable", "encode", "end_tokens", "fold_system"]
 
 _PROBE = "Seventeen"
 
@@ -27,7 +27,7 @@ def encode(tokenizer: Any, request: Request) -> list[int]:
     """
     if request.messages is not None:
         return _render(tokenizer, request.messages, add_generation_prompt=True)
-    text = _encodable(request.prompt or "")
+    text = encodable(request.prompt or "")
     ids = [int(i) for i in tokenizer(text)["input_ids"]]
     eos = tokenizer.eos_token_id
     # Some tokenizers close every text, as training wants it; a prompt must stay open.
@@ -41,7 +41,7 @@ def encode(tokenizer: Any, request: Request) -> list[int]:
     return ids
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
     """Replace lone surrogates, which a model can write as an escape and no tokenizer reads."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
@@ -57,7 +57,7 @@ def _render(
 
     def rendered(said: Sequence[Message]) -> list[int]:
         out = tokenizer.apply_chat_template(
-            [{**m, "content": _encodable(m["content"])} for m in said],
+            [{**m, "content": encodable(m["content"])} for m in said],
             add_generation_prompt=add_generation_prompt,
             tokenize=True,
             return_dict=True,
@@ -67,7 +67,7 @@ def _render(
     try:
         return rendered(messages)
     except (TemplateError, ValueError) as error:
-        folded = _fold_system(messages)
+        folded = fold_system(messages)
         if folded is None:
             raise PolicyError(f"The chat template refuses the conversation: {error}") from error
     try:
@@ -76,7 +76,7 @@ def _render(
         raise PolicyError(f"The chat template refuses the conversation: {error}") from error
 
 
-def _fold_system(messages: Sequence[Message]) -> list[Message] | None:
+def fold_system(messages: Sequence[Message]) -> list[Message] | None:
     """Put the system text in front of the first user message, for templates without the role."""
     if len(messages) < 2 or messages[0]["role"] != "system" or messages[1]["role"] != "user":
         return None

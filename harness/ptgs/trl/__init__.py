@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     from agentenvs.harness.ptgs.trl.rows import Row, rows
     from agentenvs.harness.ptgs.trl.trainer import Tempered, tempered
     from agentenvs.harness.ptgs.trl.version import READ
+    from agentenvs.harness.ptgs.trl.world import TextWorld
 
-__all__ = ["READ", "Row", "Tempered", "rows", "tempered"]
+__all__ = ["READ", "Row", "Tempered", "TextWorld", "rows", "tempered"]
 
 _MODULES = {
     "rows": ("Row", "rows"),
     "trainer": ("Tempered", "tempered"),
     "version": ("READ",),
+    "world": ("TextWorld",),
 }
 
 __getattr__, __dir__ = lazily(__name__, _MODULES)
