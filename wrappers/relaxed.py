@@ -88,11 +88,14 @@ class RelaxedToolCalls(gymnasium.Wrapper[str, Any, str, str], RecordConstructorA
         return parse_structured(action, tools)
 
     def _say(self, parse: Parse, own: Any) -> dict[str, Any]:
+        own = own if isinstance(own, Mapping) else {}
+        # What reads well may still hold more than the environment carries out; it says what.
+        reason = parse.reason or str(own.get("reason") or "")
         # What is words to every format may be a command line of the benchmark's own.
-        if parse.status == "words" and isinstance(own, Mapping) and own.get("status") == "calls":
+        if parse.status == "words" and own.get("status") == "calls":
             return {
                 "status": "calls",
-                "reason": "",
+                "reason": reason,
                 "repairs": [],
                 "strict": False,
                 "format": "native",
@@ -101,7 +104,7 @@ class RelaxedToolCalls(gymnasium.Wrapper[str, Any, str, str], RecordConstructorA
             }
         return {
             "status": parse.status,
-            "reason": parse.reason,
+            "reason": reason,
             "repairs": list(parse.repairs),
             "strict": parse.strict,
             "format": parse.format,

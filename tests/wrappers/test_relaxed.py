@@ -119,6 +119,15 @@ def test_words_that_the_benchmark_itself_reads_as_a_call_are_reported_as_one() -
     assert told(env, "Done.")["parse"]["status"] == "words"
 
 
+def test_what_an_environment_leaves_out_is_reported() -> None:
+    env = RelaxedToolCalls(gymnasium.make("agentenvs/FrozenLakeText-v0", moves_per_step=1))
+    env.reset(seed=0)
+    left_out = "only 1 of 2 are carried out"
+    for text in ("left left", "[move('left'), move('left')]"):
+        assert told(env, text)["parse"]["reason"] == left_out
+    assert told(env, "[move('left')]")["parse"]["reason"] == ""
+
+
 def test_an_empty_list_of_calls_is_words_without_content(env: RelaxedToolCalls) -> None:
     info = told(env, "[]")
     assert json.loads(info["action"]) == {"content": None, "tool_calls": []}
