@@ -100,7 +100,7 @@ def row_scores(logits: Any, tokens: Any, temperatures: Any) -> RowScores:
     logs = (logits.float() / heat[:, None, None]).log_softmax(-1)
     chances = logs.exp()
     # A token that is ruled out has log-probability -inf, and 0 times that is no number.
-    entropies = -torch.where(chances > 0, chances * logs, 0.0).sum(-1)
+    entropies = -(chances * logs.masked_fill(chances == 0, 0.0)).sum(-1)
     return RowScores(logs.gather(-1, tokens[..., None])[..., 0], entropies)
 
 

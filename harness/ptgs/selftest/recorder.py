@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,19 +34,21 @@ class Recorder(PTGS):
     """PTGS that keeps a list of all that passes, in order; draws are those of PTGS.
 
     Attributes:
-        given: what was asked.
-        told: what was told, by `update`, `record` or `replay`.
+        heard: what was asked, and what was told by `update`, `record` or `replay`.
+        on_ask: called before a temperature is drawn.
     """
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(tau=1.5, gamma=0.95, target=0.5, seed=seed)
-        self.given: list[Given] = []
-        self.told: list[Told] = []
+        self.heard: list[Given | Told] = []
+        self.on_ask: Callable[[], None] | None = None
 
     def temperatures(self, ids: Ids, *, step: int | None = None) -> NDArray[np.float64]:
         """Return what PTGS gives, and keep it."""
+        if self.on_ask is not None:
+            self.on_ask()
         got = super().temperatures(ids, step=step)
-        self.given += [Given(i, (float(t),)) for i, t in zip(_plain(ids), got, strict=True)]
+        self.heard += [Given(i, (float(t),)) for i, t in zip(_plain(ids), got, strict=True)]
         return got
 
     def update(
@@ -59,19 +62,16 @@ class Recorder(PTGS):
         step: int | None = None,
     ) -> None:
         """Tell PTGS, and keep what was told."""
-        super().update(
-            ids, successes, n, ref_successes=ref_successes, ref_n=ref_n, step=step
-        )
+        super().update(ids, successes, n, ref_successes=ref_successes, ref_n=ref_n, step=step)
         names = _plain(ids)
         won, played = (np.broadcast_to(np.asarray(x), len(names)) for x in (successes, n))
-        self.told += [Told(i, int(s), int(m)) for i, s, m in zip(names, won, played, strict=True)]
+        self.heard += [Told(i, int(s), int(m)) for i, s, m in zip(names, won, played, strict=True)]
 
     def replay(self, events: Events, *, check: bool = True) -> None:
         """Tell PTGS by rows of a log, and keep what was told."""
         super().replay(events, check=check)
-        self.told += [
-            Told(i, int(s), int(n))
-            for i, s, n in zip(events.task, events.s, events.n, strict=True)
+        self.heard += [
+            Told(i, int(s), int(n)) for i, s, n in zip(events.task, events.s, events.n, strict=True)
         ]
 
 

@@ -1,0 +1,124 @@
+"""The trainer behind a guard: what it raises or returns amiss is told apart from our own faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from agentenvs.harness.ptgs.selftest.outcome import TrainerRaised, Wrong
+from agentenvs.harness.ptgs.selftest.protocol import Played, Trace, Trained, Trainer
+
+__all__ = ["Guarded"]
+
+
+class Guarded:
+    """A trainer whose answers have the shapes that they should.
+
+    Args:
+        build: makes the trainer.
+        sampler: for it.
+
+    Raises:
+        TrainerRaised, NotImplementedError: what `build` raised.
+        Wrong: `vocabulary` or `tokens` make no sense, or there is nothing in training.
+    """
+
+    def __init__(self, build: Callable[[Any], Trainer], sampler: Any) -> None:
+        with _told("build"):
+            self._trainer = build(sampler)
+        with _told("vocabulary"):
+            self.vocabulary = self._trainer.vocabulary
+        size = self.vocabulary
+        if isinstance(size, bool) or not isinstance(size, int) or size < 2:
+            raise Wrong(f"`vocabulary` is {size!r}, expected an int of at least 2")
+        self.tokens = self._tokens()
+
+    def parameters(self) -> list[Any]:
+        """Return the tensors in training."""
+        with _told("parameters"):
+            found = list(self._trainer.parameters())
+        if not all(isinstance(p, torch.Tensor) for p in found):
+            raise Wrong("`parameters` gave something that is no tensor")
+        if not any(p.requires_grad for p in found):
+            raise Wrong("`parameters` gave no tensor that requires a gradient")
+        return [p for p in found if p.requires_grad]
+
+    def logits(self, ids: Any) -> Any:
+        """Return (B, L, V)."""
+        with _told("logits"):
+            got = self._trainer.logits(ids)
+        return _shaped("logits", got, (*ids.shape, self.vocabulary))
+
+    def sample(self, prompts: Any, temperatures: Any, length: int) -> Any:
+        """Return (B, length) on the CPU."""
+        with _told("sample"):
+            got = self._trainer.sample(prompts, temperatures, length)
+        got = _shaped("sample", got, (len(prompts), length)).detach().cpu()
+        if got.is_floating_point() or got.is_complex():
+            raise Wrong(f"`sample` gave {got.dtype}, expected whole numbers")
+        return got
+
+    def score(self, prompts: Any, completions: Any, temperatures: Any) -> tuple[Any, Any]:
+        """Return log-probabilities and entropies, (B, L)."""
+        with _told("score"):
+            got = self._trainer.score(prompts, completions, temperatures)
+        if not isinstance(got, tuple | list) or len(got) != 2:
+            raise Wrong(f"`score` gave {type(got).__name__}, expected (log_probs, entropies)")
+        wanted = tuple(completions.shape)
+        logs = _shaped("score", got[0], wanted)
+        return logs, None if got[1] is None else _shaped("score", got[1], wanted)
+
+    def step(self) -> Trace:
+        """Return the trace of one step."""
+        with _told("step"):
+            got = self._trainer.step()
+        if not isinstance(got, Trace):
+            raise Wrong(f"`step` gave {type(got).__name__}, expected a Trace")
+        kinds = (("played", Played), ("trained", Trained))
+        for name, kind in kinds:
+            for one in getattr(got, name):
+                if not isinstance(one, kind):
+                    raise Wrong(f"`Trace.{name}` has a {type(one).__name__}, no {kind.__name__}")
+        if not got.played:
+            raise Wrong("`step` showed no rollouts in `Trace.played`")
+        return got
+
+    def save(self, folder: str) -> None:
+        """Write a checkpoint."""
+        with _told("save"):
+            self._trainer.save(folder)
+
+    def load(self, folder: str) -> None:
+        """Read a checkpoint."""
+        with _told("load"):
+            self._trainer.load(folder)
+
+    def _tokens(self) -> Any:
+        named = getattr(self._trainer, "tokens", None)
+        if named is None:
+            return torch.arange(self.vocabulary)
+        ids = [int(i) for i in named]
+        if len(set(ids)) < 2 or min(ids) < 0 or max(ids) >= self.vocabulary:
+            raise Wrong(f"`tokens` are {ids[:8]}, expected 2 ids or more below {self.vocabulary}")
+        return torch.tensor(ids)
+
+
+@contextmanager
+def _told(method: str) -> Iterator[None]:
+    try:
+        yield
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        raise TrainerRaised(method, error) from error
+
+
+def _shaped(method: str, got: Any, wanted: tuple[int, ...]) -> Any:
+    if not isinstance(got, torch.Tensor):
+        raise Wrong(f"`{method}` gave {type(got).__name__}, expected a tensor")
+    if tuple(got.shape) != wanted:
+        raise Wrong(f"`{method}` gave shape {tuple(got.shape)}, expected {wanted}")
+    return got

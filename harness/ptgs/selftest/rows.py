@@ -1,0 +1,141 @@
+"""Do rows keep the temperature that the sampler gave, from play to loss?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agentenvs.harness.ptgs.selftest.outcome import Found, Undecided, Wrong
+from agentenvs.harness.ptgs.selftest.protocol import Trained
+from agentenvs.harness.ptgs.selftest.recorder import Given
+from agentenvs.harness.ptgs.selftest.steps import Run, Step
+
+__all__ = ["rows", "temperatures"]
+
+#: temperatures may have been through float32
+_NEAR = 1e-5
+
+
+def temperatures(run: Run) -> Found:
+    """See that each rollout was played at a temperature that the sampler gave its task.
+
+    Raises:
+        Wrong: it was not.
+        Undecided: tasks all had one temperature.
+    """
+    total, different = 0, set()
+    for number, step in enumerate(run.steps, 1):
+        given = step.given()
+        if not given:
+            raise Wrong(f"in step {number} the sampler was not asked for temperatures")
+        late = _late(step)
+        for one in step.trace.played:
+            had = given.get(one.task)
+            if had is None:
+                raise Wrong(
+                    f"step {number} played task {one.task!r}, for which the sampler was not "
+                    f"asked; asked for {_some(given)}"
+                )
+            if not near(one.temperature, had):
+                why = " (that is what it gave after it was told)" * near(
+                    one.temperature, late.get(one.task, ())
+                )
+                raise Wrong(
+                    f"step {number} played task {one.task!r} at T = {one.temperature:.6g}, the "
+                    f"sampler gave {_list(had)}{why}"
+                )
+            total += 1
+            different.update(had)
+    if len(different) < 2:
+        raise Undecided("all tasks had the same temperature: play more than one task a step")
+    return Found(
+        f"{total} rollouts of {len(run.steps)} steps were played at the temperatures that the "
+        "sampler gave their tasks",
+        {"rollouts": float(total)},
+    )
+
+
+def rows(run: Run) -> Found:
+    """See that each row of the loss is a rollout that was played, with its temperature.
+
+    Raises:
+        Wrong: it is not.
+        Undecided: no two rows of a step had different temperatures.
+    """
+    total, decides, odd = 0, False, 0
+    first = ""
+    for number, step in enumerate(run.steps, 1):
+        had: dict[tuple[int, ...], set[float]] = {}
+        for one in step.trace.played:
+            had.setdefault(_key(one.tokens), set()).add(one.temperature)
+        for row in step.trace.trained:
+            total += 1
+            played = had.get(_key(row.tokens))
+            if played is None:
+                raise Wrong(
+                    f"a row that reached the loss in step {number} is no rollout that was played: "
+                    "`tokens` have to be the same in both"
+                )
+            if not near(row.temperature, played):
+                odd += 1
+                first = first or (
+                    f"one of step {number} was played at T = {_list(played)} and scored at "
+                    f"{row.temperature:.6g}"
+                )
+        decides |= len({t for ts in had.values() for t in ts}) > 1 and bool(step.trace.trained)
+    if odd:
+        raise Wrong(
+            f"{odd} of {total} rows lost their temperature on the way to the loss: {first}"
+            f"{_why(run)}",
+            {"rows": float(total), "lost": float(odd)},
+        )
+    if not decides:
+        raise Undecided("no step had rows of different temperatures in its loss")
+    return Found(
+        f"{total} rows reached the loss with the temperature that they were played at",
+        {"rows": float(total)},
+    )
+
+
+def near(t: float, given: Iterable[float]) -> bool:
+    """Return whether a temperature is one of those given, up to rounding."""
+    return any(abs(t - one) <= _NEAR * one for one in given)
+
+
+def _why(run: Run) -> str:
+    trained = [row for step in run.steps for row in step.trace.trained]
+    played = {one.temperature for step in run.steps for one in step.trace.played}
+    if all(near(row.temperature, (1.0,)) for row in trained):
+        return " (every row was scored at T = 1)"
+    if any(_alone(step.trace.trained) for step in run.steps):
+        return " (all rows of a step were scored at one temperature)"
+    if all(near(row.temperature, played) for row in trained):
+        return " (temperatures of other rows: they were shuffled or split apart from the rows)"
+    return ""
+
+
+def _alone(trained: Iterable[Trained]) -> bool:
+    kinds = [row.temperature for row in trained]
+    return len(kinds) > 1 and len(set(kinds)) == 1
+
+
+def _late(step: Step) -> dict[str | int, set[float]]:
+    had = step.given()
+    later: dict[str | int, set[float]] = {}
+    for one in step.heard:
+        if isinstance(one, Given):
+            later.setdefault(one.task, set()).update(
+                t for t in one.temperatures if not near(t, had.get(one.task, ()))
+            )
+    return later
+
+
+def _key(tokens: Iterable[int]) -> tuple[int, ...]:
+    return tuple(int(i) for i in tokens)
+
+
+def _list(values: Iterable[float]) -> str:
+    return " or ".join(f"{one:.6g}" for one in sorted(values)[:3])
+
+
+def _some(names: Iterable[str | int]) -> str:
+    return ", ".join(repr(name) for name in list(names)[:4])

@@ -1,0 +1,152 @@
+"""Are scored log-probabilities, and entropies, those at each row's T?"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import torch
+
+from agentenvs.harness.ptgs.selftest.explanations import entropy, explanations, right
+from agentenvs.harness.ptgs.selftest.guard import Guarded
+from agentenvs.harness.ptgs.selftest.outcome import Found, TrainerRaised, Undecided, Wrong
+from agentenvs.harness.ptgs.selftest.probe import Probe, chunk_rows, last_logits
+
+__all__ = ["Sheet", "closest", "entropies", "make_sheet", "missing", "scores"]
+
+_ROWS, _LENGTH = 16, 3
+
+
+class Sheet(NamedTuple):
+    """Rows to be scored, and what the forward pass says of them.
+
+    Attributes:
+        prompts: (B, P).
+        completions: (B, L).
+        temperatures: (B,) all different, float32.
+        z: (B, L, V) float64.
+        tolerance: (B,) of a log-probability.
+    """
+
+    prompts: Any
+    completions: Any
+    temperatures: Any
+    z: Any
+    tolerance: Any
+
+
+def make_sheet(trainer: Guarded, probe: Probe) -> Sheet:
+    """Return rows of the probe's prompts with completions."""
+    rows = max(4, min(_ROWS, chunk_rows(trainer.vocabulary, _LENGTH + probe.prompts.shape[1])))
+    prompts = probe.prompts[torch.arange(rows) % len(probe.prompts)]
+    completions = probe.completions(rows, _LENGTH)
+    z = last_logits(trainer, torch.cat([prompts, completions], 1), _LENGTH + 1)[:, :-1]
+    heat = probe.temperatures(rows)
+    largest = (z - z.mean(-1, keepdim=True)).abs().amax((1, 2))
+    each = [
+        probe.precision.of_logs(float(size), float(t))
+        for size, t in zip(largest, heat, strict=True)
+    ]
+    return Sheet(prompts, completions, heat, z, torch.tensor(each, dtype=torch.float64))
+
+
+def scores(trainer: Guarded, sheet: Sheet) -> Found:
+    """Compare the trainer's log-probabilities with log softmax(z / T).
+
+    Raises:
+        Wrong: another number, or shape.
+        Undecided: the temperatures make no difference.
+    """
+    got, _ = trainer.score(sheet.prompts, sheet.completions, sheet.temperatures)
+    _finite(got, "log-probabilities")
+    if not got.requires_grad:
+        raise Wrong("scored log-probabilities have no graph: nothing can be learned from them")
+    chosen = sheet.completions[..., None]
+    wanted, others = _laws(sheet, lambda logs: logs.gather(-1, chosen)[..., 0])
+    return _compare("scored log-probabilities", got.detach().double().cpu(), wanted, others, sheet)
+
+
+def entropies(trainer: Guarded, sheet: Sheet) -> Found:
+    """Compare the trainer's entropies with those of softmax(z / T).
+
+    Raises:
+        Wrong: another number, or shape.
+        Undecided: the trainer has none, or the temperatures make no difference.
+    """
+    _, got = trainer.score(sheet.prompts, sheet.completions, sheet.temperatures)
+    if got is None:
+        raise Undecided("the trainer gives no entropies; if it has none, leave this check out")
+    _finite(got, "entropies")
+    wanted, others = _laws(sheet, entropy)
+    # The entropy is a mean of V logs, each of which weighs what it is itself.
+    wider = sheet._replace(tolerance=sheet.tolerance * (1 + math.log(trainer.vocabulary)))
+    return _compare("entropies", got.detach().double().cpu(), wanted, others, wider)
+
+
+def missing(trainer: Guarded, sheet: Sheet) -> Found:
+    """See that scoring without temperatures raises.
+
+    Raises:
+        Wrong: it does not.
+    """
+    trainer.score(sheet.prompts, sheet.completions, sheet.temperatures)
+    try:
+        got, _ = trainer.score(sheet.prompts, sheet.completions, None)
+    except TrainerRaised as raised:
+        return Found(f"without temperatures scoring raises {type(raised.error).__name__}", {})
+    got = got.detach().double().cpu()
+    chosen = sheet.completions[..., None]
+    plain = sheet.z.log_softmax(-1).gather(-1, chosen)[..., 0]
+    silent = ", as if T were 1" if float((got - plain).abs().max()) < 1e-2 else ""
+    raise Wrong(f"without temperatures scoring goes on{silent}: it has to raise")
+
+
+def _finite(got: Any, what: str) -> None:
+    if not bool(torch.isfinite(got).all()):
+        raise Wrong(f"`score` gave {what} that are not finite")
+
+
+def _laws(sheet: Sheet, of: Any) -> tuple[Any, dict[str, Any]]:
+    rows, length, vocabulary = sheet.z.shape
+    heat = sheet.temperatures.double()
+
+    def along(logs: list[Any]) -> Any:
+        return of(torch.stack(logs, 1))
+
+    wanted = along([right(sheet.z[:, i], heat) for i in range(length)])
+    columns = [dict(explanations(sheet.z[:, i], heat)) for i in range(length)]
+    return wanted, {name: along([column[name] for column in columns]) for name in columns[0]}
+
+
+def closest(got: Any, others: dict[str, Any], tolerance: Any) -> str | None:
+    """Return the explanation that gives these numbers, if one does."""
+    for name, numbers in others.items():
+        if bool(((got - numbers).abs() <= 2 * tolerance).all()):
+            return name
+    return None
+
+
+def _compare(what: str, got: Any, wanted: Any, others: dict[str, Any], sheet: Sheet) -> Found:
+    tolerance = sheet.tolerance[:, None]
+    off = (got - wanted).abs()
+    told = {"error": float(off.max()), "tolerance": float(sheet.tolerance.max())}
+    if bool((off > tolerance).any()):
+        why = closest(got, others, tolerance)
+        at = int((off - tolerance).amax(1).argmax())
+        raise Wrong(
+            f"{what} are {why or 'not those at T, and no common mistake says why'} "
+            f"(off by up to {float(off.max()):.2g}, allowed {float(sheet.tolerance[at]):.1g})",
+            told,
+        )
+    blind = [
+        name
+        for name, numbers in others.items()
+        if not bool(((numbers - wanted).abs() > 3 * tolerance).any())
+    ]
+    if blind:
+        raise Undecided(f"{what} are right, but they would be the same if they were {blind[0]}")
+    return Found(
+        f"{what} of {got.numel()} tokens at {len(got)} temperatures are those of softmax(z / T), "
+        f"to {float(off.max()):.1g}",
+        told,
+    )
