@@ -19,7 +19,7 @@ from agentenvs.frozenlake.grammar import MOVE
 from agentenvs.frozenlake.lakes import MOVES, SIZE, Lake, check_success_rate
 from agentenvs.frozenlake.tasks import seed_of
 
-__all__ = ["best_moves", "gold_actions", "success_probability"]
+__all__ = ["Plan", "best_moves", "gold_actions", "lines_of", "plan_of", "success_probability"]
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -32,8 +32,13 @@ _MOST_STEPS = 1000
 _EQUAL = 1e-12
 
 
-class _Plan(NamedTuple):
-    """Best play: (turns left + 1, cells) probabilities, and (turns left, cells) lines' places."""
+class Plan(NamedTuple):
+    """Best play on one map.
+
+    Attributes:
+        value: (turns left + 1, cells) the probability to reach the goal.
+        choice: (turns left, cells) which of `lines_of` to take, the first row with one turn left.
+    """
 
     value: Floats
     choice: np.ndarray[Any, np.dtype[np.int64]]
@@ -93,7 +98,7 @@ def best_moves(
     letter = "".join(Lake.of(seed_of(task_id), float(success_rate)).rows)[cell]
     if letter in "HG":
         raise BadArgument(f"Expected `cell` to be one of ice, got {cell!r}, where an episode ends.")
-    return _lines(moves_per_step)[plan.choice[steps_left - 1, cell]]
+    return lines_of(moves_per_step)[plan.choice[steps_left - 1, cell]]
 
 
 def gold_actions(task_id: str) -> list[str]:
@@ -118,9 +123,7 @@ def gold_actions(task_id: str) -> list[str]:
     return actions
 
 
-def _checked(
-    task_id: str, success_rate: float, steps: int, moves_per_step: int, name: str
-) -> _Plan:
+def _checked(task_id: str, success_rate: float, steps: int, moves_per_step: int, name: str) -> Plan:
     rate = check_success_rate(success_rate)
     for key, value, most in (
         (name, steps, _MOST_STEPS),
@@ -128,17 +131,18 @@ def _checked(
     ):
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
             raise BadArgument(f"Expected `{key}` to be an int from 1 to {most}, got {value!r}.")
-    return _plan(seed_of(task_id), rate, steps, moves_per_step)
+    return plan_of(seed_of(task_id), rate, steps, moves_per_step)
 
 
 @functools.lru_cache(maxsize=16)
-def _lines(most: int) -> tuple[tuple[str, ...], ...]:
+def lines_of(most: int) -> tuple[tuple[str, ...], ...]:
     """Return all lines of moves: the shorter first, but the empty one last."""
     return (*(line for n in range(1, most + 1) for line in product(MOVES, repeat=n)), ())
 
 
 @functools.lru_cache(maxsize=2048)
-def _plan(seed: int, success_rate: float, steps: int, moves_per_step: int) -> _Plan:
+def plan_of(seed: int, success_rate: float, steps: int, moves_per_step: int) -> Plan:
+    """Return the best play on the map of any seed, with so many turns."""
     lake = Lake.of(seed, success_rate)
     matrices = np.zeros((len(MOVES), _CELLS, _CELLS))
     for cell, moves in lake.table.items():
@@ -163,7 +167,7 @@ def _plan(seed: int, success_rate: float, steps: int, moves_per_step: int) -> _P
         worth = lines[choice, every]
         choices.append(choice)
         values.append(worth[:, 0].copy())
-    return _Plan(np.array(values), np.array(choices))
+    return Plan(np.array(values), np.array(choices))
 
 
 def _best(lines: Floats) -> np.ndarray[Any, np.dtype[np.int64]]:
