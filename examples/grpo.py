@@ -33,7 +33,7 @@ from agentenvs.harness.lab.model import load, save
 from agentenvs.harness.policies.lab import folder as bundled
 from agentenvs.harness.ptgs import Sampler, drawing
 from agentenvs.harness.ptgs.scoring import check_temperatures
-from agentenvs.harness.ptgs.selftest import Played, Trace, Trained
+from agentenvs.harness.ptgs.selftest import Played, Trace, Trained, selftest
 from agentenvs.harness.ptgs.state import read_state, write_state
 from agentenvs.harness.samplers import make_sampler
 from agentenvs.harness.seeds import derive
@@ -41,6 +41,7 @@ from agentenvs.harness.store.durable import write_whole
 from agentenvs.harness.tax import pass_at_k
 
 STARTS = {"ToolLab": "lab:base", "FrozenLakeText": "lab:lake"}
+LEAST = {"seed": 0, "steps": 0, "eval_n": 0, "group": 2}
 END = 2  # the id of `<end>`, in both worlds
 
 
@@ -77,7 +78,7 @@ class Args:
         if self.env not in STARTS:
             raise BadArgument(f"Expected `env` to be one of {', '.join(STARTS)}, got {self.env!r}.")
         for one in fields(self):
-            value, least = getattr(self, one.name), int(one.name not in ("steps", "eval_n", "seed"))
+            value, least = getattr(self, one.name), LEAST.get(one.name, 1)
             if type(one.default) is int and value < least:
                 raise BadArgument(f"Expected `{one.name}` of {least} up, got {value}.")
             if isinstance(one.default, float) and not 0 < value < math.inf:
@@ -243,8 +244,7 @@ class GRPO:
         rewards = torch.tensor(won, dtype=torch.float32).view(args.tasks, args.group)
         mixed = rewards.amin(1) < rewards.amax(1)
         centred = rewards - rewards.mean(1, keepdim=True)
-        deviation = (centred.square().sum(1, keepdim=True) / max(args.group - 1, 1)).sqrt()
-        advantages = (centred / (deviation + 1e-6)).flatten()
+        advantages = (centred / (rewards.std(1, keepdim=True) + 1e-6)).flatten()
         kept = mixed.repeat_interleave(args.group).nonzero()[:, 0]
         order = kept[torch.randperm(len(kept), generator=self.generator)]
         trained: list[Trained] = []
@@ -424,14 +424,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args = Args(**vars(parser.parse_args(argv)))
         if args.selftest:
-            from agentenvs.harness.ptgs.selftest import selftest
-
             report = selftest(lambda sampler: build(sampler, args), seed=args.seed)
             print(report)
             return int(not report.passed)
         print(train(args))
     except AgentEnvsError as error:
-        parser.error(str(error))
+        parser.exit(2, f"{error}\n")
     return 0
 
 
