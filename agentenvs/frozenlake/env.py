@@ -124,7 +124,7 @@ class FrozenLakeTextEnv(TextEnv):
             "own_roles": not self.manual,
             "data_version": data_version(),
         }
-        shown = lake.show(self._crossing.cell)
+        shown = lake.shown[self._crossing.cell]
         return Transition(shown, [{"role": "user", "content": shown}], info=info)
 
     def _act(self, action: str) -> Transition:
@@ -137,7 +137,7 @@ class FrozenLakeTextEnv(TextEnv):
             crossing.cell, end = lake.move(crossing.cell, move, self.np_random)
             if end:
                 break
-        shown = lake.show(crossing.cell)
+        shown = lake.shown[crossing.cell]
         # Whether a prompt keeps the roles is asked at every step.
         info = {"parse": reading.parse, "own_roles": not self.manual}
         transition = Transition(shown, [{"role": "tool", "content": shown}], info=info)

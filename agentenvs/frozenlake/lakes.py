@@ -52,12 +52,14 @@ class Lake(Shared):
         table: Gymnasium's `P`: cell -> action -> [(probability, next cell, reward, end)].
         starts: (cells,) how likely an episode begins at each cell.
         cells: the cells in the words of the world, the player left out.
+        shown: the map in words with the player at each of the cells: a line a row, blanks between.
     """
 
     rows: tuple[str, ...]
     table: Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]]
     starts: np.ndarray[Any, np.dtype[np.float64]]
     cells: tuple[str, ...]
+    shown: tuple[str, ...]
 
     @staticmethod
     @functools.lru_cache(maxsize=1024)
@@ -66,7 +68,8 @@ class Lake(Shared):
         rows = rows_of(seed)
         made = FrozenLakeEnv(desc=list(rows), is_slippery=True, success_rate=success_rate)
         cells = tuple(_SHOWN[letter] for row in rows for letter in row)
-        return Lake(rows, made.P, made.initial_state_distrib, cells)
+        shown = tuple(_show(cells, at) for at in range(len(cells)))
+        return Lake(rows, made.P, made.initial_state_distrib, cells, shown)
 
     def start(self, rng: np.random.Generator) -> int:
         """Draw the first cell; one draw of `rng`, as Gymnasium's `reset` takes it."""
@@ -82,7 +85,7 @@ class Lake(Shared):
         _, after, _, end = outcomes[int(categorical_sample([one[0] for one in outcomes], rng))]
         return int(after), bool(end)
 
-    def show(self, cell: int) -> str:
-        """Return the map in words, the player at `cell`: a line a row, blanks between."""
-        words = [*self.cells[:cell], "P", *self.cells[cell + 1 :]]
-        return "\n".join(" ".join(words[at : at + SIZE]) for at in range(0, len(words), SIZE))
+
+def _show(cells: Sequence[str], player: int) -> str:
+    words = [*cells[:player], "P", *cells[player + 1 :]]
+    return "\n".join(" ".join(words[at : at + SIZE]) for at in range(0, len(words), SIZE))
