@@ -11,14 +11,16 @@ from agentenvs.harness.lazy import lazily
 
 if TYPE_CHECKING:
     from agentenvs.harness.ptgs.trl.rows import Row, rows
+    from agentenvs.harness.ptgs.trl.subject import Subject
     from agentenvs.harness.ptgs.trl.trainer import Tempered, tempered
     from agentenvs.harness.ptgs.trl.version import READ
     from agentenvs.harness.ptgs.trl.world import TextWorld
 
-__all__ = ["READ", "Row", "Tempered", "TextWorld", "rows", "tempered"]
+__all__ = ["READ", "Row", "Subject", "Tempered", "TextWorld", "rows", "tempered"]
 
 _MODULES = {
     "rows": ("Row", "rows"),
+    "subject": ("Subject",),
     "trainer": ("Tempered", "tempered"),
     "version": ("READ",),
     "world": ("TextWorld",),

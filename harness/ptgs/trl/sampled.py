@@ -9,7 +9,7 @@ from typing import Any
 from agentenvs.errors import BadArgument
 from agentenvs.harness.ptgs.trl.rows import temperatures_of
 
-__all__ = ["by_transformers", "by_vllm"]
+__all__ = ["by_transformers", "by_vllm", "limited"]
 
 #: what a model's own generation config may ask for, and what stands for nothing of it
 _PINNED = {
@@ -50,11 +50,10 @@ def by_transformers(model: Any, config: Any, temperatures: Sequence[float]) -> I
         return generate(*args, **kwargs)
 
     inner.generation_config = GenerationConfig()
-    model.generate = generated
     try:
-        yield
+        with _generating(model, generated):
+            yield
     finally:
-        del model.generate
         inner.generation_config = own
 
 
@@ -68,19 +67,44 @@ def by_vllm(generation: Any) -> Iterator[None]:
     Args:
         generation: `trainer.vllm_generation`.
     """
-    holder, name = (
-        (generation.llm, _in_process)
-        if generation.mode == "colocate"
-        else (getattr(generation, "vllm_client", None), _by_server)
-    )
+    if generation.mode == "colocate":
+        holder, through = generation.llm, _in_process
+    else:
+        holder, through = getattr(generation, "vllm_client", None), _by_server
     if holder is None:  # only the main process talks to the server
         yield
         return
-    holder.generate = name(holder.generate)
+    with _generating(holder, through(holder.generate)):
+        yield
+
+
+@contextlib.contextmanager
+def limited(trainer: Any, tokens: int) -> Iterator[None]:
+    """Let a trainer draw at most so many tokens a row."""
+    if trainer.use_vllm:
+        holder, name = trainer.vllm_generation, "max_completion_length"
+    else:
+        holder, name = trainer.generation_config, "max_new_tokens"
+    before = getattr(holder, name)
+    setattr(holder, name, tokens)
     try:
         yield
     finally:
-        del holder.generate
+        setattr(holder, name, before)
+
+
+@contextlib.contextmanager
+def _generating(holder: Any, generate: Any) -> Iterator[None]:
+    """Let `holder.generate` be another function, its own after that."""
+    before = vars(holder).get("generate")
+    holder.generate = generate
+    try:
+        yield
+    finally:
+        if before is None:
+            del holder.generate
+        else:
+            holder.generate = before
 
 
 def _in_process(generate: Any) -> Any:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from agentenvs.errors import BadArgument
@@ -14,6 +13,7 @@ from agentenvs.harness.prompts import Prompt
 from agentenvs.harness.ptgs.trl.chat import Chat
 from agentenvs.harness.ptgs.trl.dialogue import Dialogue
 from agentenvs.harness.ptgs.trl.rows import rows
+from agentenvs.harness.ptgs.trl.sampled import limited
 from agentenvs.harness.seeds import derive
 
 __all__ = ["TextWorld"]
@@ -81,7 +81,6 @@ class TextWorld:
         self._max_tokens = Sampling(max_tokens=max_tokens).max_tokens
         self._max_requests = max_requests
         self._envs: list[Any] = []
-        self._calls: tuple[int, int] = (-1, 0)
 
     @property
     def task_ids(self) -> tuple[str, ...]:
@@ -133,7 +132,7 @@ class TextWorld:
             prompt_ids: Any = [one.ids for one in asked]
             if hasattr(trainer, "row_temperatures"):
                 prompt_ids = rows(prompt_ids, [one.temperature for one in asked])
-            with _limited(trainer, min(limit, self._max_tokens)):
+            with limited(trainer, min(limit, self._max_tokens)):
                 drawn, logprobs = trainer._generate_single_turn(prompt_ids, None, {}, 1)
             for at, one in enumerate(active):
                 one.take(drawn[at], None if logprobs is None else logprobs[at], context)
@@ -165,7 +164,7 @@ class TextWorld:
             trainer.chat_template,
             trainer.chat_template_kwargs,
         )
-        purpose = self._purpose(trainer)
+        purpose = _purpose(trainer)
         first = trainer.accelerator.process_index * len(prompts)
         played = []
         for at, (env, task, temperature) in enumerate(
@@ -184,13 +183,13 @@ class TextWorld:
             played.append(Dialogue(episode, chat, trainer.max_completion_length))
         return played
 
-    def _purpose(self, trainer: Any) -> tuple[str | int, ...]:
-        """Return what this call is for; a step of training may play several batches."""
-        if not trainer.model.training:
-            return ("eval",)
-        step = int(trainer.state.global_step)
-        self._calls = (step, self._calls[1] + 1 if self._calls[0] == step else 0)
-        return ("train", *self._calls)
+
+def _purpose(trainer: Any) -> tuple[str | int, ...]:
+    """Return what a batch is for; a step of training may play several."""
+    if not trainer.model.training:
+        return ("eval",)
+    part = trainer._step % trainer.args.gradient_accumulation_steps
+    return ("train", int(trainer.state.global_step), int(part))
 
 
 def _context(trainer: Any) -> int:
@@ -209,18 +208,3 @@ def _anyone(trainer: Any, active: bool) -> bool:
     from accelerate.utils import gather_object
 
     return any(gather_object([active]))
-
-
-@contextlib.contextmanager
-def _limited(trainer: Any, tokens: int) -> Iterator[None]:
-    """Let the trainer draw at most so many tokens a row."""
-    if trainer.use_vllm:
-        holder, name = trainer.vllm_generation, "max_completion_length"
-    else:
-        holder, name = trainer.generation_config, "max_new_tokens"
-    before = getattr(holder, name)
-    setattr(holder, name, tokens)
-    try:
-        yield
-    finally:
-        setattr(holder, name, before)
