@@ -71,6 +71,21 @@ class Guarded:
         logs = _shaped("score", got[0], wanted)
         return logs, None if got[1] is None else _shaped("score", got[1], wanted)
 
+    def gradients(self, value: Any, method: str, *, again: bool = False) -> list[Any]:
+        """Return the gradient of a number for each of the parameters, None where it has none.
+
+        Args:
+            value: the number.
+            method: whose graph it is.
+            again: whether the graph is needed again.
+        """
+        if not value.requires_grad:
+            raise Wrong(f"`{method}` gave numbers without a graph: nothing can learn from them")
+        with _told(f"{method}, backwards"):
+            return list(
+                torch.autograd.grad(value, self.parameters(), retain_graph=again, allow_unused=True)
+            )
+
     def step(self) -> Trace:
         """Return the trace of one step."""
         with _told("step"):

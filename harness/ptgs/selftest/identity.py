@@ -7,6 +7,7 @@ from plain forward passes, log pi from the trainer's scoring, with one backward 
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,7 +58,9 @@ def identity(trainer: Guarded, probe: Probe) -> Found:
             told,
         )
     if any(one.at_one < 3 * one.tolerance for one in sums):
-        raise Undecided("the sum is 0, but it would be as small if scores were those at T = 1")
+        raise Undecided(
+            "the sum is 0, but it would be as small if scores were those at T = 1", told
+        )
     return Found(
         f"over all {every} completions the mean gradient of the scored log-probability is 0, to "
         f"{worst.rest:.1g} of its terms; scored at T = 1 it would be "
@@ -71,8 +74,9 @@ def _sums(trainer: Guarded, probe: Probe, length: int) -> list[_Sum]:
     prompt, heat = probe.prompts[:1], (probe.low, probe.high)
     every = torch.cartesian_prod(*[torch.arange(vocabulary)] * length).view(-1, length)
     weights = [_chances(trainer, prompt, t, length) for t in heat]
-    parameters = trainer.parameters()
-    totals = [[torch.zeros_like(p, dtype=torch.float64) for p in parameters] for _ in heat]
+    totals = [
+        [torch.zeros_like(p, dtype=torch.float64) for p in trainer.parameters()] for _ in heat
+    ]
     step = max(1, chunk_rows(vocabulary, prompt.shape[1] + length) // 2)
     for at in torch.arange(len(every)).split(step):
         # Both temperatures in one batch: one for all rows would be wrong for one of the two.
@@ -81,13 +85,16 @@ def _sums(trainer: Guarded, probe: Probe, length: int) -> list[_Sum]:
         logs, _ = trainer.score(prompt.expand(len(rows), -1), every[rows], t)
         for which, total in enumerate(totals):
             weight = weights[which][at].to(logs.device)
-            _add(total, (weight * logs[which::2].sum(-1).double()).sum(), parameters)
+            value = (weight * logs[which::2].sum(-1).double()).sum()
+            grads = trainer.gradients(value, "score", again=which == 0)
+            for kept, grad in zip(total, grads, strict=True):
+                if grad is not None:
+                    kept += grad
     sizes = [_sizes(trainer, prompt, t, probe.seed) for t in heat]
-    largest = probe.largest
     found = []
     for t, total, (terms, at_one) in zip(heat, totals, sizes, strict=True):
         rest = _norm(total) / terms
-        allowed = 8 * probe.precision.of_logs(largest, t)
+        allowed = probe.precision.of_sums(t)
         found.append(_Sum(length, t, rest, at_one / terms, allowed))
     return found
 
@@ -96,12 +103,12 @@ def _chances(trainer: Guarded, prompt: Any, t: float, length: int) -> Any:
     """Return pi_T of all completions, (V ** length,), float64."""
     vocabulary = trainer.vocabulary
     first = last_logits(trainer, prompt)[:, 0]
-    logs = right(first, first.new_full((1,), np.float32(t)))[0]
+    logs = right(first, first.new_full((1,), float(np.float32(t))))[0]
     if length == 2:
         ids = torch.cat([prompt.expand(vocabulary, -1), torch.arange(vocabulary)[:, None]], 1)
         second = last_logits(trainer, ids)[:, 0]
         logs = (
-            logs[:, None] + right(second, second.new_full((vocabulary,), np.float32(t)))
+            logs[:, None] + right(second, second.new_full((vocabulary,), float(np.float32(t))))
         ).ravel()
     return logs.exp()
 
@@ -112,7 +119,6 @@ def _sizes(trainer: Guarded, prompt: Any, t: float, seed: int) -> tuple[float, f
     The terms' size is the root of the sum of their squares: with random signs, terms add up to
     that on average.
     """
-    parameters = trainer.parameters()
     z = trainer.logits(prompt)[0, -1].double()
     logs = (z / t).log_softmax(-1)
     chances = logs.detach().exp()
@@ -120,22 +126,12 @@ def _sizes(trainer: Guarded, prompt: Any, t: float, seed: int) -> tuple[float, f
     squares = []
     for _ in range(4):
         signs = torch.from_numpy(rng.choice([-1.0, 1.0], len(z))).to(z.device)
-        squares.append(_norm(_grad((signs * chances * logs).sum(), parameters)) ** 2)
-    at_one = _norm(_grad((chances * z.log_softmax(-1)).sum(), parameters))
+        value = (signs * chances * logs).sum()
+        squares.append(_norm(trainer.gradients(value, "logits", again=True)) ** 2)
+    at_one = _norm(trainer.gradients((chances * z.log_softmax(-1)).sum(), "logits"))
     return max(float(np.mean(squares)) ** 0.5, 1e-300), at_one
 
 
-def _grad(value: Any, parameters: list[Any]) -> list[Any]:
-    grads = torch.autograd.grad(value, parameters, retain_graph=True, allow_unused=True)
-    return [grad for grad in grads if grad is not None]
-
-
-def _add(total: list[Any], value: Any, parameters: list[Any]) -> None:
-    grads = torch.autograd.grad(value, parameters, retain_graph=True, allow_unused=True)
-    for kept, grad in zip(total, grads, strict=True):
-        if grad is not None:
-            kept += grad
-
-
 def _norm(parts: list[Any]) -> float:
-    return float(sum(float(part.double().square().sum()) for part in parts) ** 0.5)
+    squares = (float(part.double().square().sum()) for part in parts if part is not None)
+    return math.sqrt(sum(squares))

@@ -28,6 +28,10 @@ class Wrong(Exception):
 class Undecided(Exception):
     """Raised when nothing was seen that could tell a right trainer from a wrong one."""
 
+    def __init__(self, words: str, numbers: dict[str, float] | None = None) -> None:
+        super().__init__(words)
+        self.numbers = numbers or {}
+
 
 class TrainerRaised(Exception):
     """Raised when one of the trainer's methods does, `error` by `method`."""
@@ -45,7 +49,7 @@ def carry_out(name: str, check: Callable[[], Found]) -> Check:
     except Wrong as wrong:
         return Check(name, FAILED, str(wrong), wrong.numbers)
     except Undecided as undecided:
-        return Check(name, NOT_RUN, str(undecided))
+        return Check(name, NOT_RUN, str(undecided), undecided.numbers)
     except NotImplementedError as error:
         return Check(name, NOT_RUN, f"the trainer cannot do this: {error or 'no word why'}")
     except TrainerRaised as raised:

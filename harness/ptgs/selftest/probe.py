@@ -37,8 +37,11 @@ class Precision:
 
     @property
     def steps(self) -> float:
-        """How many roundings are granted: half types round once an operation, others seldom."""
-        return 4.0 if self.eps > 1e-5 else 64.0
+        """How many steps of the type are granted to a number.
+
+        Coarse types are rounded to from finer sums; in fine ones the order of a sum tells.
+        """
+        return 2.0 if self.eps > 1e-5 else 64.0
 
     def of_logits(self, largest: float) -> float:
         """Return the tolerance of logits up to `largest`."""
@@ -47,6 +50,10 @@ class Precision:
     def of_logs(self, largest: float, t: float) -> float:
         """Return the tolerance of log-probabilities at temperature t."""
         return self.steps * self.eps * (1 + largest / t) + 4 * self.noise / t
+
+    def of_sums(self, t: float) -> float:
+        """Return the tolerance of a sum of gradients, relative to the size of its terms."""
+        return 8 * self.steps * self.eps + 4 * self.noise / t
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,7 @@ def chunk_rows(vocabulary: int, length: int) -> int:
 
 def last_logits(trainer: Guarded, ids: Any, last: int = 1) -> Any:
     """Return the logits of the last places of (R, L) rows, (R, last, V), float64, on the CPU."""
-    rows, length = ids.shape
+    length = ids.shape[1]
     parts = []
     with torch.no_grad():
         for part in ids.split(chunk_rows(trainer.vocabulary, length)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from agentenvs.harness.ptgs.selftest.guard import Guarded
 from agentenvs.harness.ptgs.selftest.outcome import Found, Undecided, Wrong
 from agentenvs.harness.ptgs.selftest.recorder import Recorder
+from agentenvs.harness.ptgs.selftest.rows import near
 from agentenvs.harness.ptgs.selftest.steps import Build, Run, Step, one_step
 
 __all__ = ["resume"]
@@ -34,6 +36,7 @@ def resume(run: Run, build: Build, seed: int) -> Found:
     if _same(first.before, Recorder(seed).state_dict()):
         raise Undecided("nothing had been told before the checkpoint")
     _compare(first, second)
+    _compare_played(first, second)
     again = [tuple(one.tokens) for one in first.trace.played] == [
         tuple(one.tokens) for one in second.trace.played
     ]
@@ -74,6 +77,19 @@ def _compare(first: Step, second: Step) -> None:
         if again[task] != given:
             raise Wrong(
                 f"resumed, task {task!r} gets T = {min(again[task]):.6g}, expected {min(given):.6g}"
+            )
+
+
+def _compare_played(first: Step, second: Step) -> None:
+    given = first.given()
+    if not all(near(one.temperature, given.get(one.task, ())) for one in first.trace.played):
+        return  # It was not right before either, which is not this check's business.
+    before = {one.task: one.temperature for one in first.trace.played}
+    for one in second.trace.played:
+        if not near(one.temperature, second.given().get(one.task, ())):
+            raise Wrong(
+                f"resumed, task {one.task!r} is played at T = {one.temperature:.6g}, which is "
+                f"not what the sampler gives; before, at {before.get(one.task, math.nan):.6g}"
             )
 
 

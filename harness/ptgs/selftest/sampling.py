@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from agentenvs.harness.ptgs.selftest.binomial import accepted, chance_within
+from agentenvs.harness.ptgs.selftest.diagnosis import why_drawn
 from agentenvs.harness.ptgs.selftest.explanations import nucleus, right
 from agentenvs.harness.ptgs.selftest.guard import Guarded
 from agentenvs.harness.ptgs.selftest.outcome import Found, Undecided, Wrong
@@ -128,7 +129,7 @@ def samples(trainer: Guarded, probe: Probe, sizes: Plan) -> Found:
                 )
     told = {"draws": float(2 * sizes.draws), "miss": sizes.miss, "deviation": worst}
     if odd:
-        raise Wrong(f"{_why(probe, rows, heat, drawn)} ({odd})", told)
+        raise Wrong(f"{why_drawn(probe, rows, heat, drawn, _ROWS)} ({odd})", told)
     blind = "" if sizes.cut < MISS else "; a top-p of 0.95 would not have shown"
     return Found(
         f"{2 * sizes.draws} one-token draws at T = {probe.low:.3g} and {probe.high:.3g}, mixed in "
@@ -223,51 +224,3 @@ def _ranges(draws: int, slack: float) -> list[tuple[int, int]]:
 
 def _missed(draws: int, law: NDArray[np.float64], bounds: list[tuple[int, int]]) -> float:
     return min(chance_within(draws, float(p), bound) for p, bound in zip(law, bounds, strict=True))
-
-
-def _why(
-    probe: Probe, rows: NDArray[np.int64], heat: NDArray[np.float32], drawn: NDArray[np.int64]
-) -> str:
-    """Return the mistake that makes the draws likeliest, in words."""
-    which = torch.from_numpy((heat != np.float32(probe.low)).astype(np.int64))
-    where, tokens = torch.from_numpy(rows), torch.from_numpy(drawn)
-    best, words = -math.inf, ""
-    for name, laws in _mistakes(probe).items():
-        likely = float(laws[which, where, tokens].mean())
-        if likely > best:
-            best, words = likely, name
-    return words or "draws do not follow softmax(z / T), and no common mistake says why"
-
-
-def _mistakes(probe: Probe) -> dict[str, Any]:
-    """Return log-probabilities at the two temperatures, (2, M, V), as mistakes would have them.
-
-    What is right has no words.
-    """
-    kinds, ones = (probe.low, probe.high), torch.ones(len(probe.z), dtype=probe.z.dtype)
-    low, high = (right(probe.z, ones * t) for t in kinds)
-
-    def same(logs: Any) -> Any:
-        return torch.stack([logs, logs])
-
-    at = torch.stack([low, high])
-    laws = {
-        "": at,
-        "draws are those at T = 1 for every row": same(right(probe.z, ones)),
-        "draws are those at the mean T of the batch for every row": same(
-            right(probe.z, ones * sum(kinds) / 2)
-        ),
-        "draws are those at one T for every row, the colder": same(low),
-        "draws are those at one T for every row, the hotter": same(high),
-        "draws are those at the T of other rows": same(low.logaddexp(high) - math.log(2)),
-        "draws are those at T squared: logits were divided by T twice": torch.stack(
-            [right(probe.z, ones * t * t) for t in kinds]
-        ),
-        "draws are those at 1 / T: logits were multiplied by T": torch.stack(
-            [right(probe.z, ones / t) for t in kinds]
-        ),
-    }
-    for share in (0.8, 0.9, 0.95):
-        words = f"draws are at T, but the unlikely tokens are cut off, as by a top-p of {share:g}"
-        laws[words] = nucleus(at.flatten(0, 1), share).view_as(at)
-    return laws

@@ -10,6 +10,7 @@ import torch
 
 from agentenvs.errors import BadArgument, UnknownName, did_you_mean
 from agentenvs.harness.ptgs._ranges import whole
+from agentenvs.harness.ptgs.selftest.guard import Guarded
 from agentenvs.harness.ptgs.selftest.identity import identity
 from agentenvs.harness.ptgs.selftest.loss import loss
 from agentenvs.harness.ptgs.selftest.outcome import Found, Undecided, carry_out
@@ -20,7 +21,6 @@ from agentenvs.harness.ptgs.selftest.probe import (
     forward,
     make_probe,
 )
-from agentenvs.harness.ptgs.selftest.guard import Guarded
 from agentenvs.harness.ptgs.selftest.recorder import Recorder
 from agentenvs.harness.ptgs.selftest.report import LEFT_OUT, PASSED, Check, Report
 from agentenvs.harness.ptgs.selftest.resume import resume

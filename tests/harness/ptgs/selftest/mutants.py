@@ -1,0 +1,344 @@
+"""Trainers that are wrong in one way each, after the mistakes that real ones make."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from reference import GROUP, Reference
+from torch.nn import functional
+
+from agentenvs.harness.ptgs import PTGS
+from agentenvs.harness.ptgs.scoring import RowScores, row_scores
+from agentenvs.harness.ptgs.selftest import Trained
+
+SCORING = {"scores", "entropies", "identity", "loss"}
+
+
+class ScoresAtOne(Reference):
+    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
+        return row_scores(z, tokens, torch.ones_like(heat))
+
+
+class ScoresAtTheMean(Reference):
+    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
+        return row_scores(z, tokens, heat.mean().expand_as(heat))
+
+
+class ScoresAtTheFirst(Reference):
+    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
+        return row_scores(z, tokens, heat[:1].expand_as(heat))
+
+
+class DividesTwice(Reference):
+    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
+        return row_scores(z / heat[:, None, None], tokens, heat)
+
+
+class MultipliesByT(Reference):
+    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
+        return row_scores(z, tokens, 1 / heat)
+
+
+class DividesBehindTheLogSoftmax(Reference):
+    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
+        right = row_scores(z, tokens, heat)
+        logs = z.log_softmax(-1).gather(-1, tokens[..., None])[..., 0] / heat[:, None]
+        return RowScores(logs, right.entropies)
+
+
+class ScoresTheNextToken(Reference):
+    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
+        return row_scores(z, tokens.roll(1, 1), heat)
+
+
+class SortsTheBatch(Reference):
+    """Sorts temperatures, as a length-grouped batch does with rows, and forgets the rows."""
+
+    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
+        return row_scores(z, tokens, heat.sort().values)
+
+
+class EntropyAtOne(Reference):
+    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
+        logs = row_scores(z, tokens, heat).log_probs
+        return RowScores(logs, row_scores(z, tokens, torch.ones_like(heat)).entropies)
+
+
+class NoGraph(Reference):
+    def score(self, prompts: Any, completions: Any, temperatures: Any) -> Any:
+        return tuple(part.detach() for part in super().score(prompts, completions, temperatures))
+
+    def learn(self, *played: Any) -> list[Trained]:
+        return Learns.learn(self, *played)
+
+
+class MissingIsOne(Reference):
+    def score(self, prompts: Any, completions: Any, temperatures: Any) -> Any:
+        if temperatures is None:
+            temperatures = torch.ones(len(prompts))
+        return super().score(prompts, completions, temperatures)
+
+
+class SamplesAtOne(Reference):
+    def warp(self, z: Any, heat: Any) -> Any:
+        return z
+
+
+class SamplesAtTheMean(Reference):
+    def warp(self, z: Any, heat: Any) -> Any:
+        return z / heat.mean()
+
+
+class SamplesAtTheFirst(Reference):
+    def warp(self, z: Any, heat: Any) -> Any:
+        return z / heat[0]
+
+
+class SamplesWithOthersHeat(Reference):
+    def warp(self, z: Any, heat: Any) -> Any:
+        return z / heat.roll(1)[:, None]
+
+
+class SamplesAtTSquared(Reference):
+    """A row's processor and the configuration's temperature, one after the other."""
+
+    def warp(self, z: Any, heat: Any) -> Any:
+        return z / heat[:, None] ** 2
+
+
+class TopPLeftOn(Reference):
+    def warp(self, z: Any, heat: Any) -> Any:
+        chances, order = (z / heat[:, None]).softmax(-1).sort(-1, descending=True)
+        kept = chances.cumsum(-1) - chances < 0.9
+        return torch.full_like(z, -torch.inf).scatter(
+            -1, order, chances.log().where(kept, -torch.inf)
+        )
+
+
+class TopKLeftOn(Reference):
+    def warp(self, z: Any, heat: Any) -> Any:
+        least = z.topk(6).values[:, -1:]
+        return (z / heat[:, None]).where(z >= least, -torch.inf)
+
+
+class DropoutOn(Reference):
+    def logits(self, ids: Any) -> Any:
+        hidden = self.model.recur(self.model.embed(ids))[0]
+        return self.model.head(functional.dropout(hidden, 0.1))
+
+
+class ShufflesHeatApart(Reference):
+    def learn(self, prompts: Any, completions: Any, heat: Any, won: Any) -> list[Trained]:
+        other = heat[torch.randperm(len(heat), generator=self.generator)]
+        return super().learn(prompts, completions, other, won)
+
+
+class FirstHeatOfTheSplit(Reference):
+    def heat_of_rows(self, heat: Any, rows: Any) -> Any:
+        return heat[rows[:1]].expand(len(rows))
+
+
+class SplitsHeatWithoutTheShuffle(Reference):
+    def heat_of_rows(self, heat: Any, rows: Any) -> Any:
+        return heat[: len(rows)]
+
+
+class AsksAnew(Reference):
+    """Asks the sampler again when it scores, when it was told already."""
+
+    def tell(self, names: list[str], won: Any) -> None:
+        super().tell(names, won)
+        self.names = names
+
+    def learn(self, prompts: Any, completions: Any, heat: Any, won: Any) -> list[Trained]:
+        return super().learn(prompts, completions, self.heat_of(self.names).flatten(), won)
+
+
+class OldAtOne(Reference):
+    def old(self, prompts: Any, completions: Any, heat: Any) -> Any:
+        return super().old(prompts, completions, torch.ones_like(heat))
+
+
+class LossAtOne(Reference):
+    """`score` is right, but the loss goes another way, and the old log-probabilities too."""
+
+    within = False
+
+    def learn(self, *played: Any) -> list[Trained]:
+        self.within = True
+        try:
+            return super().learn(*played)
+        finally:
+            self.within = False
+
+    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
+        return row_scores(z, tokens, torch.ones_like(heat) if self.within else heat)
+
+
+class Learns:
+    """Stands in for a loss where there is nothing to learn from."""
+
+    def learn(self, prompts: Any, completions: Any, heat: Any, won: Any) -> list[Trained]:
+        ids = torch.cat([prompts, completions], 1).tolist()
+        with torch.no_grad():
+            logs = self.score(prompts, completions, heat)[0].tolist()
+        places = list(range(prompts.shape[1], len(ids[0])))
+        rows = zip(ids, heat.tolist(), logs, strict=True)
+        return [Trained(i, t, x, x, places) for i, t, x in rows]
+
+
+class NeverAsks(Reference):
+    def heat_of(self, names: list[str]) -> Any:
+        return torch.ones(len(names), GROUP)
+
+
+class PlaysAnotherHeat(Reference):
+    """Rounds what the sampler gave, play and loss alike."""
+
+    def heat_of(self, names: list[str]) -> Any:
+        return super().heat_of(names).bfloat16().float()
+
+
+class AsksUnderOtherNames(Reference):
+    def heat_of(self, names: list[str]) -> Any:
+        return super().heat_of([f"prompt of {name}" for name in names])
+
+
+class TellsMixedOnly(Reference):
+    def tell(self, names: list[str], won: Any) -> None:
+        kept = [i for i in range(len(names)) if 0 < int(won[i].sum()) < GROUP]
+        if kept:
+            super().tell([names[i] for i in kept], won[kept])
+
+
+class TellsBehindAFilter(Reference):
+    """Keeps the half of the groups whose rewards vary most, and tells of these."""
+
+    def tell(self, names: list[str], won: Any) -> None:
+        kept = won.float().var(1).argsort(descending=True, stable=True)[: len(names) // 2]
+        super().tell([names[int(i)] for i in kept], won[kept])
+
+
+class TellsFailures(Reference):
+    def tell(self, names: list[str], won: Any) -> None:
+        super().tell(names, ~won)
+
+
+class TellsOneRollout(Reference):
+    """Tells a group's mean as one rollout."""
+
+    def tell(self, names: list[str], won: Any) -> None:
+        super().tell(names, won.float().mean(1, keepdim=True) > 0.5)
+
+
+class TellsOtherTasks(Reference):
+    def tell(self, names: list[str], won: Any) -> None:
+        super().tell(names[1:] + names[:1], won)
+
+
+class TellsPrompts(Reference):
+    def tell(self, names: list[str], won: Any) -> None:
+        super().tell([f"prompt of {name}" for name in names], won)
+
+
+class NeverTells(Reference):
+    def tell(self, names: list[str], won: Any) -> None:
+        del names, won
+
+
+class ForgetsThePosterior(Reference):
+    def load(self, folder: str) -> None:
+        fresh = self.sampler.state_dict()
+        super().load(folder)
+        self.sampler.load_state_dict(fresh)
+
+
+class ForgetsTheWeights(Reference):
+    def load(self, folder: str) -> None:
+        super().load(folder)
+        self.model = self.fresh_model()
+
+
+class SeedsAnew(Reference):
+    def load(self, folder: str) -> None:
+        super().load(folder)
+        self.generator.manual_seed(0)
+        self.order = np.random.default_rng(0)
+
+
+class AnotherSampler(Reference):
+    """Takes the counts over, but into a sampler with a seed of its own."""
+
+    def load(self, folder: str) -> None:
+        super().load(folder)
+        state, other = self.sampler.state_dict(), PTGS(tau=1.5, gamma=0.95, target=0.5, seed=77)
+        state["header"] = state["header"] | {"settings": other.describe()}
+        other.load_state_dict(state)
+        asked = self.sampler
+
+        class Mixed:
+            def rollout_temperatures(self, names: Any, n: int) -> Any:
+                asked.rollout_temperatures(names, n)
+                return other.rollout_temperatures(names, n)
+
+            def update(self, names: Any, won: Any, n: Any) -> None:
+                asked.update(names, won, n)
+                other.update(names, won, n)
+
+        self.sampler = Mixed()
+
+
+class Mutant(NamedTuple):
+    """A wrong trainer, the checks that fail, and some words of the first of them."""
+
+    build: Any
+    failed: set[str]
+    check: str
+    words: str
+
+
+MUTANTS = [
+    Mutant(ScoresAtOne, SCORING, "scores", "those at T = 1 for every row"),
+    Mutant(ScoresAtTheMean, SCORING, "scores", "those at the mean T of the batch"),
+    Mutant(ScoresAtTheFirst, SCORING, "scores", "those at the first row's T"),
+    Mutant(DividesTwice, SCORING, "scores", "those at T squared"),
+    Mutant(MultipliesByT, SCORING, "scores", "those at 1 / T"),
+    Mutant(DividesBehindTheLogSoftmax, SCORING - {"entropies"}, "scores", "divided behind"),
+    Mutant(ScoresTheNextToken, SCORING - {"entropies"}, "scores", "no common mistake says why"),
+    Mutant(SortsTheBatch, SCORING, "scores", "in ascending order"),
+    Mutant(EntropyAtOne, {"entropies"}, "entropies", "those at T = 1 for every row"),
+    Mutant(NoGraph, {"scores", "identity"}, "scores", "without a graph"),
+    Mutant(MissingIsOne, {"missing"}, "missing", "goes on, as if T were 1"),
+    Mutant(SamplesAtOne, {"samples"}, "samples", "those at T = 1 for every row"),
+    Mutant(SamplesAtTheMean, {"samples"}, "samples", "the mean T of the batch"),
+    Mutant(SamplesAtTheFirst, {"samples"}, "samples", "the first row's T"),
+    Mutant(SamplesWithOthersHeat, {"samples"}, "samples", "the T of other rows"),
+    Mutant(SamplesAtTSquared, {"samples"}, "samples", "T squared"),
+    Mutant(TopPLeftOn, {"samples"}, "samples", "as by a top-p of 0.9"),
+    Mutant(TopKLeftOn, {"samples"}, "samples", "as by a top-k of 6"),
+    Mutant(DropoutOn, {"forward"}, "forward", "dropout has to be off"),
+    Mutant(ShufflesHeatApart, {"rows"}, "rows", "shuffled or split apart"),
+    Mutant(FirstHeatOfTheSplit, {"rows", "loss"}, "rows", "lost their temperature"),
+    Mutant(SplitsHeatWithoutTheShuffle, {"rows", "loss"}, "rows", "shuffled or split apart"),
+    Mutant(AsksAnew, {"rows"}, "rows", "lost their temperature"),
+    Mutant(
+        OldAtOne, {"loss"}, "loss", "old log-probabilities that reached the loss are those at T = 1"
+    ),
+    Mutant(LossAtOne, {"loss"}, "loss", "those at T = 1"),
+    Mutant(NeverAsks, {"temperatures"}, "temperatures", "was not asked"),
+    Mutant(PlaysAnotherHeat, {"temperatures"}, "temperatures", "the sampler gave"),
+    Mutant(AsksUnderOtherNames, {"temperatures"}, "temperatures", "was not asked; asked for"),
+    Mutant(TellsMixedOnly, {"uniform"}, "uniform", "before groups are filtered"),
+    Mutant(TellsBehindAFilter, {"told", "uniform"}, "told", "was not told of task"),
+    Mutant(TellsFailures, {"told"}, "told", "successes for task"),
+    Mutant(TellsOneRollout, {"told"}, "told", "of 1 successes"),
+    Mutant(TellsOtherTasks, {"told"}, "told", "successes for task"),
+    Mutant(TellsPrompts, {"told", "uniform"}, "told", "which was not played"),
+    Mutant(NeverTells, {"told", "uniform"}, "told", "was not told of task"),
+    Mutant(ForgetsThePosterior, {"resume"}, "resume", "that of a fresh one"),
+    Mutant(ForgetsTheWeights, {"resume"}, "resume", "parameters in training"),
+    Mutant(SeedsAnew, {"resume"}, "resume", "asked for other tasks"),
+    Mutant(AnotherSampler, {"resume"}, "resume", "is played at"),
+]
