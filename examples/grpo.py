@@ -16,6 +16,7 @@ import json
 import math
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -409,11 +410,11 @@ def draw(history: Sequence[dict[str, float]], args: Args, path: Path) -> None:
         figure.savefig(path, dpi=130)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    torch.set_num_threads(1)  # products as small as these are quickest so
+def parse(argv: Sequence[str] | None = None) -> Args:
+    """Return the arguments of a command; a bad one ends the process and says what was expected."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for one in fields(Args):
-        kind: Any = {"type": type(one.default)}
+        kind: dict[str, Any] = {"type": type(one.default)}
         if isinstance(one.default, tuple):
             kind = {"type": type(one.default[0]), "nargs": "+"}
         elif isinstance(one.default, bool):
@@ -422,15 +423,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         name = "--" + one.name.replace("_", "-")
         parser.add_argument(name, default=one.default, help=help, **kind)
     try:
-        args = Args(**vars(parser.parse_args(argv)))
-        if args.selftest:
-            report = selftest(lambda sampler: build(sampler, args), seed=args.seed)
-            print(report)
-            return int(not report.passed)
-        print(train(args))
+        return Args(**vars(parser.parse_args(argv)))
     except AgentEnvsError as error:
         parser.exit(2, f"{error}\n")
-    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = parse(argv)
+    torch.set_num_threads(1)  # products as small as these are quickest so
+    try:
+        if not args.selftest:
+            print(train(args))
+            return 0
+        report = selftest(lambda sampler: build(sampler, args), seed=args.seed)
+        print(report)
+        return int(not report.passed)
+    except AgentEnvsError as error:
+        print(error, file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":
