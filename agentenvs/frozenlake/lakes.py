@@ -68,6 +68,7 @@ class Lake(Shared):
         rows = rows_of(seed)
         made = FrozenLakeEnv(desc=list(rows), is_slippery=True, success_rate=success_rate)
         cells = tuple(_SHOWN[letter] for row in rows for letter in row)
+        made.initial_state_distrib.setflags(write=False)
         shown = tuple(_show(cells, at) for at in range(len(cells)))
         return Lake(rows, made.P, made.initial_state_distrib, cells, shown)
 

@@ -33,7 +33,7 @@ _EQUAL = 1e-12
 
 
 class Plan(NamedTuple):
-    """Best play on one map.
+    """Best play on one map; all who ask have the same arrays, so nobody can change them.
 
     Attributes:
         value: (turns left + 1, cells) the probability to reach the goal.
@@ -167,7 +167,10 @@ def plan_of(seed: int, success_rate: float, steps: int, moves_per_step: int) -> 
         worth = lines[choice, every]
         choices.append(choice)
         values.append(worth[:, 0].copy())
-    return Plan(np.array(values), np.array(choices))
+    plan = Plan(np.array(values), np.array(choices))
+    for array in plan:
+        array.setflags(write=False)
+    return plan
 
 
 def _best(lines: Floats) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from agentenvs.errors import BadArgument, UnknownName
 from agentenvs.frozenlake import best_moves, gold_actions, success_probability, task_ids
 from agentenvs.frozenlake.env import FrozenLakeTextEnv
-from agentenvs.frozenlake.lakes import rows_of
+from agentenvs.frozenlake.lakes import Lake, rows_of
+from agentenvs.frozenlake.optimum import plan_of
 from agentenvs.frozenlake.tasks import all_ids, seed_of
 
 WAYS = {"left": (0, -1), "down": (1, 0), "right": (0, 1), "up": (-1, 0)}
@@ -194,6 +195,14 @@ def test_cells_at_which_an_episode_is_over() -> None:
             best_moves("4x4/0", cell, 5)
     with pytest.raises(BadArgument, match="`steps_left` to be an int from 1 to 1000, got 0"):
         best_moves("4x4/0", 0, 0)
+
+
+def test_what_all_who_ask_share_cannot_be_changed() -> None:
+    plan, lake = plan_of(0, 0.8, 5, 2), Lake.of(0, 0.8)
+    assert plan is plan_of(0, 0.8, 5, 2)
+    for array in (*plan, lake.starts):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
 
 
 @pytest.mark.parametrize("task", ["4x4/3", "train", "8x8/0"])
