@@ -205,8 +205,8 @@ class GRPO:
             options = {"task": task}
             _, info = self.envs[row].reset(seed=derive(seed, row), options=options)
             prompts.append(world.render(info["messages"], cue=True))
-        most = self.args.max_turn
-        return self.generate(prompts, temperatures, reply, most, generator), success
+        played = self.generate(prompts, temperatures, reply, self.args.max_turn, generator)
+        return played, success
 
     def sample(self, prompts: Any, temperatures: Any, length: int) -> Any:
         """Draw one turn of up to `length` tokens after each prompt, (B, length), -1 behind it."""
@@ -249,27 +249,27 @@ class GRPO:
         kept = mixed.repeat_interleave(args.group).nonzero()[:, 0]
         order = kept[torch.randperm(len(kept), generator=self.generator)]
         trained: list[Trained] = []
-        sums = dict.fromkeys(("tokens", "loss", "entropy", "clipped", "drift"), 0.0)
         for update, part in enumerate(order.tensor_split(args.minibatches)):
             if len(part):
                 batch = Rollouts(*(column[part] for column in rollouts))
-                trained += self.update(batch, advantages[part], update, sums)
+                trained += self.update(batch, advantages[part], update)
 
-        tokens = max(sums.pop("tokens"), 1.0)
-        seen = {"success": rewards.mean(), "temperature": flat.log().mean().exp()}
-        seen |= {"zero_advantage": 1.0 - mixed.float().mean()}
-        means = {name: value / tokens for name, value in sums.items()}
-        seen = {name: float(value) for name, value in seen.items()}
-        self.history.append({"step": now + 1, **seen, **means})
+        self.history.append(
+            {
+                "step": now + 1,
+                "success": float(rewards.mean()),
+                "temperature": float(flat.log().mean().exp()),
+                "zero_advantage": 1.0 - float(mixed.float().mean()),
+                "entropy": -float(rollouts.log_probs[rollouts.drawn].mean()),  # an estimate
+            }
+        )
         columns = zip(rows, flat.tolist(), rollouts.ids.tolist(), won, strict=True)
         return Trace([Played(*one) for one in columns], trained)
 
-    def update(
-        self, batch: Rollouts, advantages: Any, update: int, sums: dict[str, float]
-    ) -> list[Trained]:
+    def update(self, batch: Rollouts, advantages: Any, update: int) -> list[Trained]:
         """Take one step of the optimizer on the clipped objective; tell what the loss saw."""
         args, mine = self.args, batch.drawn[:, 1:]
-        new, entropies = self.score_all(batch.ids, batch.temperatures)
+        new, _ = self.score_all(batch.ids, batch.temperatures)
         old, gain = batch.log_probs[:, 1:], advantages[:, None]
         ratio = (new - old).exp()  # both at the row's temperature
         plain, held = ratio * gain, ratio.clamp(1 - args.clip_low, 1 + args.clip_high) * gain
@@ -282,11 +282,6 @@ class GRPO:
         self.optimizer.step()
 
         new = new.detach()
-        sums["tokens"] += int(mine.sum())
-        sums["loss"] += float(loss.detach()) * scale
-        sums["entropy"] += float(entropies.detach()[mine].sum())
-        sums["clipped"] += int((held < plain)[mine].sum())
-        sums["drift"] += float((old - new)[mine].sum())
         trained = []
         for row, temperature in enumerate(batch.temperatures.tolist()):
             ids, places = batch.ids[row].tolist(), mine[row].nonzero()[:, 0]
@@ -356,7 +351,7 @@ def keep(trainer: GRPO, out: Path) -> Path:
     return whole
 
 
-def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+def write_rows(path: Path, rows: Sequence[Any]) -> None:
     write_whole(path, [json.dumps(row).encode() + b"\n" for row in rows])
 
 

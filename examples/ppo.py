@@ -32,6 +32,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from agentenvs import registry
 from agentenvs.errors import AgentEnvsError, BadArgument, SettingsDiffer
+from agentenvs.harness.lab.advantages import token_advantages, whitened
 from agentenvs.harness.lab.model import load, save
 from agentenvs.harness.policies.lab import folder as bundled
 from agentenvs.harness.ptgs import Sampler, drawing
@@ -121,23 +122,6 @@ class Critic(torch.nn.Module):
     def forward(self, features: Any) -> Any:
         """Return logits (...) from features (..., 2 d + 1)."""
         return self.outer(torch.tanh(self.inner(features)))[..., 0]
-
-
-def advantages_of(values: Any, mine: Any, rewards: Any, gamma: float, lam: float) -> Any:
-    """Return generalised advantage estimates, (B, L), of the tokens that the policy drew.
-
-    What the environment says in between costs no discount; the reward comes with the last token.
-    """
-    found = torch.zeros_like(values)
-    ahead, trace, discount = rewards, torch.zeros_like(rewards), torch.ones_like(rewards)
-    for at in reversed(range(values.shape[1])):
-        here = mine[:, at]
-        now = discount * ahead - values[:, at] + gamma * lam * trace
-        found[:, at] = torch.where(here, now, 0.0)
-        ahead = torch.where(here, values[:, at], ahead)
-        trace = torch.where(here, now, trace)
-        discount = torch.where(here, gamma, discount)
-    return found
 
 
 class PPO:
@@ -255,8 +239,8 @@ class PPO:
             options = {"task": task}
             _, info = self.envs[row].reset(seed=derive(seed, row), options=options)
             prompts.append(world.render(info["messages"], cue=True))
-        most = self.args.max_turn
-        return self.generate(prompts, temperatures, reply, most, generator), success
+        played = self.generate(prompts, temperatures, reply, self.args.max_turn, generator)
+        return played, success
 
     def sample(self, prompts: Any, temperatures: Any, length: int) -> Any:
         """Draw one turn of up to `length` tokens after each prompt, (B, length), -1 behind it."""
@@ -292,22 +276,26 @@ class PPO:
         self.sampler.record(tasks, np.reshape(won, (args.tasks, args.group)))
 
         rewards = torch.tensor(won, dtype=torch.float32)
+        groups = rewards.view(args.tasks, args.group)
+        mixed = groups.amin(1) < groups.amax(1)
         advantages, guessed = self.judge(rollouts, rewards)
         order = torch.randperm(len(rows), generator=self.generator)
         trained: list[Trained] = []
-        sums = dict.fromkeys(("tokens", "loss", "entropy", "clipped", "drift"), 0.0)
         for update, part in enumerate(order.tensor_split(args.minibatches)):
             if len(part):
                 batch = Rollouts(*(column[part] for column in rollouts))
-                trained += self.update(batch, advantages[part], update, sums)
+                trained += self.update(batch, advantages[part], update)
 
-        tokens = max(sums.pop("tokens"), 1.0)
-        groups = rewards.view(args.tasks, args.group)
-        seen = {"success": rewards.mean(), "temperature": flat.log().mean().exp()}
-        seen |= {"zero_advantage": (groups.amin(1) == groups.amax(1)).float().mean()}
-        means = {name: value / tokens for name, value in sums.items()}
-        seen = {name: float(value) for name, value in seen.items()}
-        self.history.append({"step": now + 1, **seen, **means, "critic": guessed})
+        self.history.append(
+            {
+                "step": now + 1,
+                "success": float(rewards.mean()),
+                "temperature": float(flat.log().mean().exp()),
+                "zero_advantage": 1.0 - float(mixed.float().mean()),
+                "entropy": -float(rollouts.log_probs[rollouts.drawn].mean()),  # an estimate
+                "critic": guessed,
+            }
+        )
         columns = zip(rows, flat.tolist(), rollouts.ids.tolist(), won, strict=True)
         return Trace([Played(*one) for one in columns], trained)
 
@@ -320,12 +308,9 @@ class PPO:
             heat = rollouts.temperatures.log()[:, None, None].expand(*mine.shape, 1)
             features = torch.cat((states, opening[:, None].expand_as(states), heat), -1)
             values = self.critic(features).sigmoid()
-        advantages = advantages_of(values, mine, rewards, args.gamma, args.lam)
-        returns = (advantages + values)[mine].clamp(0, 1)
-        told = advantages[mine]
-        advantages = torch.where(mine, (advantages - told.mean()) / (told.std() + 1e-6), 0.0)
-
-        self.memory = [*self.memory, (features[mine], returns)][-args.critic_memory :]
+        found, returns = token_advantages(rewards, values, mine, args.gamma, args.lam)
+        self.memory.append((features[mine], returns[mine].clamp(0, 1)))
+        self.memory = self.memory[-args.critic_memory :]
         read, wanted = (torch.cat(column) for column in zip(*self.memory, strict=True))
         whole = 0.0
         for _ in range(args.critic_updates):
@@ -335,14 +320,12 @@ class PPO:
             loss.backward()
             self.critic_optimizer.step()
             whole += float(loss.detach())
-        return advantages, whole / args.critic_updates
+        return whitened(found, mine), whole / args.critic_updates
 
-    def update(
-        self, batch: Rollouts, advantages: Any, update: int, sums: dict[str, float]
-    ) -> list[Trained]:
+    def update(self, batch: Rollouts, advantages: Any, update: int) -> list[Trained]:
         """Take one step of the optimizer on the clipped objective; tell what the loss saw."""
         args, mine = self.args, batch.drawn[:, 1:]
-        new, entropies = self.score_all(batch.ids, batch.temperatures)
+        new, _ = self.score_all(batch.ids, batch.temperatures)
         old, gain = batch.log_probs[:, 1:], advantages
         ratio = (new - old).exp()  # both at the row's temperature
         plain, held = ratio * gain, ratio.clamp(1 - args.clip_low, 1 + args.clip_high) * gain
@@ -355,11 +338,6 @@ class PPO:
         self.optimizer.step()
 
         new = new.detach()
-        sums["tokens"] += int(mine.sum())
-        sums["loss"] += float(loss.detach()) * scale
-        sums["entropy"] += float(entropies.detach()[mine].sum())
-        sums["clipped"] += int((held < plain)[mine].sum())
-        sums["drift"] += float((old - new)[mine].sum())
         trained = []
         for row, temperature in enumerate(batch.temperatures.tolist()):
             ids, places = batch.ids[row].tolist(), mine[row].nonzero()[:, 0]
@@ -434,7 +412,7 @@ def keep(trainer: PPO, out: Path) -> Path:
     return whole
 
 
-def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+def write_rows(path: Path, rows: Sequence[Any]) -> None:
     write_whole(path, [json.dumps(row).encode() + b"\n" for row in rows])
 
 
