@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from agentenvs.harness.lazy import lazily
 
 if TYPE_CHECKING:
-    from agentenvs.harness.ptgs.trl.rows import Row, rows
+    from agentenvs.harness.ptgs.trl.rows import Row, with_temperatures
     from agentenvs.harness.ptgs.trl.subject import Subject
     from agentenvs.harness.ptgs.trl.trainer import Tempered, tempered
     from agentenvs.harness.ptgs.trl.version import READ
     from agentenvs.harness.ptgs.trl.world import TextWorld
 
-__all__ = ["READ", "Row", "Subject", "Tempered", "TextWorld", "rows", "tempered"]
+__all__ = ["READ", "Row", "Subject", "Tempered", "TextWorld", "tempered", "with_temperatures"]
 
 _MODULES = {
-    "rows": ("Row", "rows"),
+    "rows": ("Row", "with_temperatures"),
     "subject": ("Subject",),
     "trainer": ("Tempered", "tempered"),
     "version": ("READ",),

@@ -11,7 +11,7 @@ from typing import Any
 
 from agentenvs.errors import BadArgument
 
-__all__ = ["Row", "rows", "temperatures_of"]
+__all__ = ["Row", "temperatures_of", "with_temperatures"]
 
 
 class Row(list[int]):
@@ -32,7 +32,9 @@ class Row(list[int]):
         return Row, (list(self), self.temperature)
 
 
-def rows(prompt_ids: Sequence[Sequence[int]], temperatures: Iterable[float]) -> list[Row]:
+def with_temperatures(
+    prompt_ids: Sequence[Sequence[int]], temperatures: Iterable[float]
+) -> list[Row]:
     """Return each prompt with its temperature.
 
     Raises:
@@ -56,7 +58,7 @@ def temperatures_of(prompt_ids: Sequence[Any]) -> list[float]:
         if not isinstance(ids, Row):
             raise BadArgument(
                 f"Expected every prompt with its row's temperature, got none with prompt {at}: "
-                "generate from `rows(prompt_ids, temperatures)` of agentenvs.harness.ptgs.trl; "
+                "generate from `with_temperatures(prompt_ids, t)` of agentenvs.harness.ptgs.trl; "
                 "`trainer.row_temperatures` has those of the batch."
             )
     return [ids.temperature for ids in prompt_ids]

@@ -13,7 +13,7 @@ from typing import Any
 from agentenvs.errors import BadArgument
 from agentenvs.harness.ptgs.selftest import Played, Trace, Trained
 from agentenvs.harness.ptgs.trl.observed import Observer, unpadded
-from agentenvs.harness.ptgs.trl.rows import rows
+from agentenvs.harness.ptgs.trl.rows import with_temperatures
 from agentenvs.harness.ptgs.trl.sampled import limited
 from agentenvs.harness.ptgs.trl.trainer import Tempered
 from agentenvs.harness.ptgs.trl.version import library
@@ -84,7 +84,7 @@ class Subject:
 
         prompt_ids: Any = prompts.tolist()
         if isinstance(self.trainer, Tempered):
-            prompt_ids = rows(prompt_ids, temperatures.tolist())
+            prompt_ids = with_temperatures(prompt_ids, temperatures.tolist())
         with self._at(temperatures), limited(self.trainer, length):
             drawn, _ = self.trainer._generate_single_turn(prompt_ids, None, {}, 1)
         return torch.tensor([[*ids, *[-1] * (length - len(ids))] for ids in drawn])

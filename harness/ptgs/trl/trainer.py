@@ -2,8 +2,8 @@
 
 Overridden of trl's GRPOTrainer: `_generate_and_score_completions`, `_tokenize_prompts`,
 `_generate_single_turn`, `_get_per_token_logps_and_entropies`, `_compute_loss`,
-`_calculate_rewards`, `_save_checkpoint`, `_load_optimizer_and_scheduler` and
-`_set_signature_columns_if_needed`.
+`_calculate_rewards`, `_save_checkpoint`, `_load_optimizer_and_scheduler`, `_get_train_sampler`
+and `_set_signature_columns_if_needed`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from agentenvs.errors import BadArgument
 from agentenvs.harness.ptgs.protocol import Sampler
 from agentenvs.harness.ptgs.trl import checkpoint
 from agentenvs.harness.ptgs.trl.groups import ask, tell
-from agentenvs.harness.ptgs.trl.rows import rows, temperatures_of
+from agentenvs.harness.ptgs.trl.order import Order
+from agentenvs.harness.ptgs.trl.rows import temperatures_of, with_temperatures
 from agentenvs.harness.ptgs.trl.sampled import by_transformers, by_vllm
 from agentenvs.harness.ptgs.trl.scored import RowScored
 from agentenvs.harness.ptgs.trl.settings import check_settings
@@ -123,6 +124,13 @@ class Tempered:
         if COLUMN not in self._signature_columns:
             self._signature_columns = [*self._signature_columns, COLUMN]
 
+    def _get_train_sampler(self, dataset: Any = None) -> Any:
+        from trl.trainer.utils import RepeatSampler
+
+        above: Any = super()
+        sampler = above._get_train_sampler(dataset)
+        return Order(sampler, self) if type(sampler) is RepeatSampler else sampler
+
     @contextlib.contextmanager
     def _at(self, temperatures: Any) -> Iterator[None]:
         """Let the rows at work have these temperatures."""
@@ -196,7 +204,7 @@ class Tempered:
     def _tokenize_prompts(self, prompts: list[Any]) -> Any:
         above: Any = super()
         prompt_ids, images, fields = above._tokenize_prompts(prompts)
-        return rows(prompt_ids, self._needed().tolist()), images, fields
+        return with_temperatures(prompt_ids, self._needed().tolist()), images, fields
 
     def _generate_single_turn(
         self,

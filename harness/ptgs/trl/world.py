@@ -12,7 +12,7 @@ from agentenvs.harness.exchange import Sampling
 from agentenvs.harness.prompts import Prompt
 from agentenvs.harness.ptgs.trl.chat import Chat
 from agentenvs.harness.ptgs.trl.dialogue import Dialogue
-from agentenvs.harness.ptgs.trl.rows import rows
+from agentenvs.harness.ptgs.trl.rows import with_temperatures
 from agentenvs.harness.ptgs.trl.sampled import limited
 from agentenvs.harness.seeds import derive
 
@@ -131,7 +131,7 @@ class TextWorld:
             limit = max((one.room(context) for one in active), default=1)
             prompt_ids: Any = [one.ids for one in asked]
             if hasattr(trainer, "row_temperatures"):
-                prompt_ids = rows(prompt_ids, [one.temperature for one in asked])
+                prompt_ids = with_temperatures(prompt_ids, [one.temperature for one in asked])
             with limited(trainer, min(limit, self._max_tokens)):
                 drawn, logprobs = trainer._generate_single_turn(prompt_ids, None, {}, 1)
             for at, one in enumerate(active):

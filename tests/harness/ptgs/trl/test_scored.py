@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agentenvs.errors import BadArgument
+from agentenvs.harness.ptgs.trl.scored import RowScored
+
+torch = pytest.importorskip("torch", reason="needs the extra `hf`")
+trl = pytest.importorskip("trl", reason="needs the extra `trl`")
+
+
+def ask(trainer: Any, ids: Any, mask: Any, keep: int, t: Any, **more: Any) -> Any:
+    with trainer._at(t):
+        return trainer._get_per_token_logps_and_entropies(
+            trainer.model, ids, mask, keep, compute_entropy=True, **more
+        )
+
+
+def batch(rows: int = 6) -> tuple[Any, Any]:
+    ids = torch.randint(6, 80, (rows, 9), generator=torch.Generator().manual_seed(0))
+    mask = torch.ones_like(ids)
+    mask[0, :2] = 0
+    mask[1, -2:] = 0
+    return ids, mask
+
+
+@pytest.mark.parametrize("t", [0.7, 1.0, 1.6])
+def test_at_one_temperature_it_is_what_the_trainer_itself_gives(
+    make: Callable[..., Any], t: float
+) -> None:
+    trainer = make(trl.GRPOTrainer, temperature=t)
+    ids, mask = batch()
+    theirs = trainer._get_per_token_logps_and_entropies(
+        trainer.model, ids, mask, 4, compute_entropy=True
+    )
+    ours = ask(make(), ids, mask, 4, torch.full((6,), t))
+    for one, two in zip(ours[:2], theirs[:2], strict=True):
+        torch.testing.assert_close(one, two, atol=2e-6, rtol=1e-5)
+    assert ours[0][1, -2:].tolist() == [0.0, 0.0]
+
+
+def test_rows_in_chunks_keep_their_temperatures(make: Callable[..., Any]) -> None:
+    trainer = make()
+    ids, mask = batch()
+    t = torch.tensor([0.5, 0.8, 1.0, 1.2, 1.5, 2.0])
+    whole = ask(trainer, ids, mask, 4, t)
+    parts = ask(trainer, ids, mask, 4, t, batch_size=4)
+    torch.testing.assert_close(parts[0], whole[0])
+    for at in range(6):
+        alone = ask(trainer, ids[at : at + 1], mask[at : at + 1], 4, t[at : at + 1])
+        torch.testing.assert_close(alone[0][0], whole[0][at])
+        torch.testing.assert_close(alone[1][0], whole[1][at])
+
+
+@pytest.mark.parametrize(
+    ("t", "message"),
+    [(None, "got none"), (torch.ones(5), r"shape \(6,\)"), (torch.zeros(6), "above 0")],
+)
+def test_rows_without_a_temperature_each_are_refused(
+    make: Callable[..., Any], t: Any, message: str
+) -> None:
+    with pytest.raises(BadArgument, match=message):
+        ask(make(), *batch(), 4, t)
+
+
+def test_a_batch_of_the_loss_without_temperatures_is_refused(make: Callable[..., Any]) -> None:
+    trainer = make(max_steps=1)
+    ids, mask = batch(8)
+    inputs = {
+        "prompt_ids": ids[:, :4],
+        "prompt_mask": mask[:, :4],
+        "completion_ids": ids[:, 4:],
+        "completion_mask": mask[:, 4:],
+        "advantages": torch.ones(8),
+    }
+    with pytest.raises(BadArgument, match="temperatures of the rows, got none"):
+        trainer._compute_loss(trainer.model, inputs)
+
+
+def test_a_model_that_gives_all_logits_is_read_at_their_end(make: Callable[..., Any]) -> None:
+    trainer = make()
+    ids, mask = batch()
+
+    class Whole(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, input_ids: Any, attention_mask: Any, use_cache: Any = None) -> Any:
+            return trainer.model(input_ids=input_ids, attention_mask=attention_mask)
+
+    whole = Whole()
+    t = torch.linspace(0.5, 2.0, 6)
+    labels = ids.masked_fill(mask == 0, -100)
+    got = RowScored(whole, whole, t, 4)(
+        labels=labels, fused_lm_head=True, input_ids=ids, attention_mask=mask
+    )
+    torch.testing.assert_close(got.log_probs, ask(trainer, ids, mask, 4, t)[0])
+
+
+def test_more_rows_than_temperatures_are_refused(make: Callable[..., Any]) -> None:
+    model = make().model
+    ids, mask = batch()
+    scored = RowScored(model, model, torch.ones(4), 4)
+    with pytest.raises(BadArgument, match="got 4 for more than 5 rows"):
+        scored(labels=ids, fused_lm_head=True, input_ids=ids, attention_mask=mask)
+
+
+def test_a_mixture_of_experts_keeps_its_balancing_loss(
+    make: Callable[..., Any], model: Callable[..., Any]
+) -> None:
+    from transformers import MixtralConfig, MixtralForCausalLM
+
+    tokenizer = model()[1]
+    torch.manual_seed(0)
+    net = MixtralForCausalLM(
+        MixtralConfig(
+            vocab_size=86,
+            hidden_size=16,
+            intermediate_size=16,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            num_key_value_heads=2,
+            num_local_experts=4,
+            eos_token_id=2,
+            pad_token_id=0,
+            bos_token_id=None,
+        )
+    )
+    settings = {"parts": (net, tokenizer), "router_aux_loss_coef": 0.01}
+    ids, mask = batch()
+    theirs, ours = make(trl.GRPOTrainer, **settings), make(**settings)
+    wanted = theirs._get_per_token_logps_and_entropies(
+        theirs.model, ids, mask, 4, compute_aux_loss=True
+    )
+    got = ask(ours, ids, mask, 4, torch.ones(6), compute_aux_loss=True)
+    torch.testing.assert_close(got[2], wanted[2])
+    torch.testing.assert_close(got[0], wanted[0], atol=2e-6, rtol=1e-5)
