@@ -64,6 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("build", help="FILE.py:BUILD or package.module:BUILD")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--draws", type=int, default=16384, help="most draws at a temperature")
+    parser.add_argument("--tokens", type=int, default=1024, help="most tokens to enumerate")
     parser.add_argument("--steps", type=int, default=2, help="fewest steps before the checkpoint")
     parser.add_argument("--most-steps", type=int, default=8, help="most of them")
     parser.add_argument("--without", action="append", default=[], metavar="CHECK")
@@ -75,6 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             find_build(asked.build),
             seed=asked.seed,
             draws=asked.draws,
+            tokens=asked.tokens,
             steps=asked.steps,
             most_steps=max(asked.most_steps, asked.steps),
             without=asked.without,

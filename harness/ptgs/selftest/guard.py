@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 
 from agentenvs.harness.ptgs.selftest.outcome import TrainerRaised, Wrong
@@ -92,14 +93,16 @@ class Guarded:
             got = self._trainer.step()
         if not isinstance(got, Trace):
             raise Wrong(f"`step` gave {type(got).__name__}, expected a Trace")
-        kinds = (("played", Played), ("trained", Trained))
-        for name, kind in kinds:
+        for name, kind in (("played", Played), ("trained", Trained)):
             for one in getattr(got, name):
                 if not isinstance(one, kind):
                     raise Wrong(f"`Trace.{name}` has a {type(one).__name__}, no {kind.__name__}")
         if not got.played:
             raise Wrong("`step` showed no rollouts in `Trace.played`")
-        return got
+        try:
+            return Trace(list(map(_played, got.played)), list(map(_trained, got.trained)))
+        except (TypeError, ValueError) as error:
+            raise Wrong(f"`step` showed rows that cannot be read: {error}") from None
 
     def save(self, folder: str) -> None:
         """Write a checkpoint."""
@@ -119,6 +122,26 @@ class Guarded:
         if len(set(ids)) < 2 or min(ids) < 0 or max(ids) >= self.vocabulary:
             raise Wrong(f"`tokens` are {ids[:8]}, expected 2 ids or more below {self.vocabulary}")
         return torch.tensor(ids)
+
+
+def _played(row: Played) -> Played:
+    task = row.task.item() if isinstance(row.task, np.generic) else row.task
+    return Played(task, float(row.temperature), _ids(row.tokens), bool(row.success))
+
+
+def _trained(row: Trained) -> Trained:
+    return Trained(
+        _ids(row.tokens),
+        float(row.temperature),
+        None if row.log_probs is None else [float(x) for x in row.log_probs],
+        None if row.old_log_probs is None else [float(x) for x in row.old_log_probs],
+        None if row.positions is None else _ids(row.positions),
+        int(row.update),
+    )
+
+
+def _ids(values: Iterable[Any]) -> tuple[int, ...]:
+    return tuple(int(i) for i in values)
 
 
 @contextmanager

@@ -22,8 +22,8 @@ from agentenvs.harness.ptgs.selftest.steps import Run
 
 __all__ = ["loss"]
 
-#: most rows that are looked at
-_MOST = 64
+#: most rows that are looked at, and most scored tokens of each
+_MOST, _FIRST = 32, 64
 
 
 def loss(run: Run, precision: Precision) -> Found:
@@ -33,9 +33,9 @@ def loss(run: Run, precision: Precision) -> Found:
         Wrong: old and current log-probabilities differ, or neither are those at T.
         Undecided: the trace does not say enough.
     """
-    rows = [row for row in run.steps[0].trace.trained if not row.update][:_MOST]
-    if not rows:
-        raise Undecided("no row of the first step reached the loss before the first update")
+    if run.first is None:
+        raise Undecided("no row reached the loss before the first update of a step")
+    rows = [row for row in run.first.trace.trained if not row.update][:_MOST]
     if any(row.log_probs is None or row.old_log_probs is None for row in rows):
         raise Undecided(
             "`Trained.log_probs` and `old_log_probs` say nothing, so that what the loss saw is "
@@ -54,41 +54,45 @@ def loss(run: Run, precision: Precision) -> Found:
             "cannot be compared with a forward pass"
         )
     with _as_before(run):
-        judged = [_judge(run, row, precision) for row in rows]
+        judged = [_Judged(run, row, precision) for row in rows]
     return _sum_up(judged, rows)
 
 
 class _Judged:
     """One row: how far the numbers lie from those at T, and from those at 1, and what is fine."""
 
-    def __init__(self, row: Trained, z: Any, precision: Precision) -> None:
-        ids = torch.tensor([int(row.tokens[at]) for at in row.positions or ()])[:, None]
+    def __init__(self, run: Run, row: Trained, precision: Precision) -> None:
+        places, old, current = _columns(row)
+        end = places[-1] + 1
+        ids = torch.tensor([row.tokens[:end]])
+        z = last_logits(run.trainer, ids, end - places[0] + 1)[0, :-1]
+        z = z[[at - places[0] for at in places]]
+        chosen, heat = ids[0, places][:, None], z.new_full((len(z),), row.temperature)
         largest = float((z - z.mean(-1, keepdim=True)).abs().max())
-        heat = z.new_full((len(z),), row.temperature)
-        self.t = row.temperature
         self.tolerance = precision.of_logs(largest, row.temperature)
-        at_t = right(z, heat).gather(1, ids)[:, 0]
-        at_one = z.log_softmax(-1).gather(1, ids)[:, 0]
-        self.apart = float((at_t - at_one).abs().max())
-        self.off = {
-            which: float((numbers - at_t).abs().max()) for which, numbers in _both(row).items()
-        }
-        self.off_one = {
-            which: float((numbers - at_one).abs().max()) for which, numbers in _both(row).items()
-        }
+        at_t = right(z, heat).gather(1, chosen)[:, 0]
+        at_one = z.log_softmax(-1).gather(1, chosen)[:, 0]
+        both = {"old": z.new_tensor(old), "current": z.new_tensor(current)}
+        self.apart = _far(at_t, at_one)
+        self.off = {which: _far(numbers, at_t) for which, numbers in both.items()}
+        self.off_one = {which: _far(numbers, at_one) for which, numbers in both.items()}
 
 
-def _judge(run: Run, row: Trained, precision: Precision) -> _Judged:
-    positions = [int(at) for at in row.positions or ()]
+def _columns(row: Trained) -> tuple[list[int], list[float], list[float]]:
+    """Return positions, old and current log-probabilities of the first scored tokens."""
+    places, old, current = row.positions or (), row.old_log_probs or (), row.log_probs or ()
     size = len(row.tokens)
-    lengths = {len(row.log_probs or ()), len(row.old_log_probs or ()), len(positions)}
-    if len(lengths) > 1 or not positions or min(positions) < 1 or max(positions) >= size:
+    orderly = list(places) == sorted(set(places)) and all(0 < at < size for at in places)
+    if not places or not orderly or not len(places) == len(old) == len(current):
         raise Wrong(
             "`log_probs`, `old_log_probs` and `positions` have to be one number a scored token, "
-            f"and positions have to lie from 1 to {size - 1}"
+            f"and positions have to rise from 1 on and stay below {size}, the row's length"
         )
-    z = last_logits(run.trainer, torch.tensor([[int(i) for i in row.tokens]]), size)[0]
-    return _Judged(row, z[[at - 1 for at in positions]], precision)
+    return list(places[:_FIRST]), list(old[:_FIRST]), list(current[:_FIRST])
+
+
+def _far(one: Any, other: Any) -> float:
+    return float((one - other).abs().max())
 
 
 def _sum_up(judged: list[_Judged], rows: Sequence[Trained]) -> Found:
@@ -115,18 +119,11 @@ def _sum_up(judged: list[_Judged], rows: Sequence[Trained]) -> Found:
     )
 
 
-def _both(row: Trained) -> dict[str, Any]:
-    return {
-        "old": torch.tensor([float(x) for x in row.old_log_probs or ()], dtype=torch.float64),
-        "current": torch.tensor([float(x) for x in row.log_probs or ()], dtype=torch.float64),
-    }
-
-
 def _gap(row: Trained) -> float:
-    both = _both(row)
-    if both["old"].shape != both["current"].shape:
+    old, current = row.old_log_probs or (), row.log_probs or ()
+    if len(old) != len(current):
         raise Wrong("`log_probs` and `old_log_probs` have to be of one length")
-    return float((both["old"] - both["current"]).abs().max()) if len(both["old"]) else 0.0
+    return max((abs(x - y) for x, y in zip(old, current, strict=True)), default=0.0)
 
 
 @contextmanager

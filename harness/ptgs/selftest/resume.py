@@ -28,7 +28,7 @@ def resume(run: Run, build: Build, seed: int) -> Found:
         run.trainer.save(folder)
         first = one_step(run)
         recorder = Recorder(seed)
-        other = Run(Guarded(build, recorder), recorder, [], [])
+        other = Run(Guarded(build, recorder), recorder)
         other.trainer.load(folder)
         second = one_step(other)
     if first.before is None:
@@ -37,8 +37,8 @@ def resume(run: Run, build: Build, seed: int) -> Found:
         raise Undecided("nothing had been told before the checkpoint")
     _compare(first, second)
     _compare_played(first, second)
-    again = [tuple(one.tokens) for one in first.trace.played] == [
-        tuple(one.tokens) for one in second.trace.played
+    again = [one.tokens for one in first.trace.played] == [
+        one.tokens for one in second.trace.played
     ]
     rest = (
         "the rollouts were the same too"

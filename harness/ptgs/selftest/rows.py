@@ -66,10 +66,10 @@ def rows(run: Run) -> Found:
     for number, step in enumerate(run.steps, 1):
         had: dict[tuple[int, ...], set[float]] = {}
         for one in step.trace.played:
-            had.setdefault(_key(one.tokens), set()).add(one.temperature)
+            had.setdefault(tuple(one.tokens), set()).add(one.temperature)
         for row in step.trace.trained:
             total += 1
-            played = had.get(_key(row.tokens))
+            played = had.get(tuple(row.tokens))
             if played is None:
                 raise Wrong(
                     f"a row that reached the loss in step {number} is no rollout that was played: "
@@ -127,10 +127,6 @@ def _late(step: Step) -> dict[str | int, set[float]]:
                 t for t in one.temperatures if not near(t, had.get(one.task, ()))
             )
     return later
-
-
-def _key(tokens: Iterable[int]) -> tuple[int, ...]:
-    return tuple(int(i) for i in tokens)
 
 
 def _list(values: Iterable[float]) -> str:

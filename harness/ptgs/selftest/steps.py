@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import torch
@@ -50,13 +50,15 @@ class Run:
     """A trainer with its recorder, and its steps so far.
 
     Attributes:
-        start: its parameters before the first step.
+        first: the first step that had rows in its loss.
+        start: the parameters before that step.
     """
 
     trainer: Guarded
     recorder: Recorder
-    steps: list[Step]
-    start: list[Any]
+    steps: list[Step] = field(default_factory=list)
+    first: Step | None = None
+    start: list[Any] = field(default_factory=list)
 
 
 def groups(played: list[Played]) -> dict[str | int, tuple[int, int]]:
@@ -72,8 +74,7 @@ def play(build: Build, seed: int, least: int, most: int) -> Run:
     """Return a fresh trainer after `least` steps, or more until all that decides was seen."""
     recorder = Recorder(seed)
     trainer = Guarded(build, recorder)
-    start = [p.detach().clone() for p in trainer.parameters()]
-    run = Run(trainer, recorder, [], start)
+    run = Run(trainer, recorder)
     while len(run.steps) < least or (len(run.steps) < most and not _enough(run)):
         one_step(run)
     return run
@@ -95,6 +96,8 @@ def one_step(run: Run) -> Step:
             seen["state"] = PTGS.state_dict(recorder)
             seen["weights"] = fingerprint(run.trainer)
 
+    if run.first is None:
+        run.start = [p.detach().clone() for p in run.trainer.parameters()]
     mark, recorder.on_ask = len(recorder.heard), look
     try:
         trace = run.trainer.step()
@@ -102,6 +105,8 @@ def one_step(run: Run) -> Step:
         recorder.on_ask = None
     step = Step(trace, recorder.heard[mark:], held, seen.get("state"), seen.get("weights"))
     run.steps.append(step)
+    if run.first is None and any(not row.update for row in trace.trained):
+        run.first = step
     return step
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import cached_property
+from typing import NamedTuple
 
 import torch
 
@@ -14,44 +15,24 @@ from agentenvs.harness.ptgs.selftest.guard import Guarded
 from agentenvs.harness.ptgs.selftest.identity import identity
 from agentenvs.harness.ptgs.selftest.loss import loss
 from agentenvs.harness.ptgs.selftest.outcome import Found, Undecided, carry_out
-from agentenvs.harness.ptgs.selftest.probe import (
-    PAIRS,
-    Precision,
-    Probe,
-    forward,
-    make_probe,
-)
+from agentenvs.harness.ptgs.selftest.planning import Plan, plan
+from agentenvs.harness.ptgs.selftest.probe import PAIRS, Precision, Probe, forward, make_probe
 from agentenvs.harness.ptgs.selftest.recorder import Recorder
 from agentenvs.harness.ptgs.selftest.report import LEFT_OUT, PASSED, Check, Report
 from agentenvs.harness.ptgs.selftest.resume import resume
 from agentenvs.harness.ptgs.selftest.rows import rows, temperatures
-from agentenvs.harness.ptgs.selftest.sampling import Plan, plan, samples
-from agentenvs.harness.ptgs.selftest.scores import (
-    entropies,
-    make_sheet,
-    missing,
-    scores,
-)
+from agentenvs.harness.ptgs.selftest.sampling import samples
+from agentenvs.harness.ptgs.selftest.scores import Sheet, entropies, make_sheet, missing, scores
 from agentenvs.harness.ptgs.selftest.steps import Build, Run, play
 from agentenvs.harness.ptgs.selftest.told import told, uniform
 
 __all__ = ["CHECKS", "selftest"]
 
+_ASKED = ("samples", "scores", "entropies", "identity", "missing")
+_STEPPED = ("temperatures", "rows", "loss", "told", "uniform", "resume")
+_NEEDS = "needs a forward pass that repeats: see `forward`"
 #: names of the checks, in the order in which they are made
-CHECKS = (
-    "forward",
-    "samples",
-    "scores",
-    "entropies",
-    "identity",
-    "missing",
-    "temperatures",
-    "rows",
-    "loss",
-    "told",
-    "uniform",
-    "resume",
-)
+CHECKS = ("forward", *_ASKED, *_STEPPED)
 
 
 def selftest(
@@ -59,6 +40,7 @@ def selftest(
     *,
     seed: int = 0,
     draws: int = 16384,
+    tokens: int = 1024,
     steps: int = 2,
     most_steps: int = 8,
     without: Collection[str] = (),
@@ -73,6 +55,8 @@ def selftest(
             returns a trainer in its initial state that takes its temperatures from there.
         seed: of the sampler, and of all that the self-test draws.
         draws: most one-token draws at each of two temperatures.
+        tokens: most tokens of which gradients are enumerated; the likeliest where the vocabulary
+            has more.
         steps: fewest steps before the checkpoint.
         most_steps: most steps before it, done until a group without contrast and rows of
             different temperatures were seen.
@@ -81,133 +65,121 @@ def selftest(
     Raises:
         BadArgument, UnknownName: an argument out of range, or no such check.
     """
-    seed, draws = whole("seed", seed, low=0), whole("draws", draws, low=256)
-    steps = whole("steps", steps, low=1)
-    most_steps = whole("most_steps", most_steps, low=steps)
     if isinstance(without, str):
         raise BadArgument(f"Expected `without` to be names of checks, got {without!r} alone.")
     for name in without:
         if name not in CHECKS:
-            raise UnknownName(f"No check {name!r}.{did_you_mean(name, CHECKS, limit=12)}")
+            hint = did_you_mean(name, CHECKS, limit=len(CHECKS))
+            raise UnknownName(f"No check {name!r}.{hint}")
     if not callable(build):
         raise BadArgument(f"Expected `build` to be callable, got {type(build).__name__}.")
+    steps = whole("steps", steps, low=1)
+    sizes = _Sizes(
+        whole("draws", draws, low=256),
+        whole("tokens", tokens, low=2),
+        steps,
+        whole("most_steps", most_steps, low=steps),
+    )
+    suite = _Suite(build, whole("seed", seed, low=0), sizes, frozenset(without))
     with _own_random(seed):
-        return Report(tuple(_Suite(build, seed, draws, steps, most_steps, without).all()), seed)
+        return Report((*suite.asked(), *suite.stepped()), seed)
+
+
+class _Sizes(NamedTuple):
+    draws: int
+    tokens: int
+    steps: int
+    most_steps: int
 
 
 class _Suite:
     """The checks, with what several of them need made once."""
 
-    def __init__(
-        self,
-        build: Build,
-        seed: int,
-        draws: int,
-        steps: int,
-        most_steps: int,
-        without: Collection[str],
-    ) -> None:
-        self.build, self.seed, self.draws = build, seed, draws
-        self.steps, self.most_steps, self.without = steps, most_steps, without
+    def __init__(self, build: Build, seed: int, sizes: _Sizes, without: frozenset[str]) -> None:
+        self.build, self.seed, self.sizes, self.without = build, seed, sizes, without
+        self.trainer: Guarded | None = None
         self.precision: Precision | None = None
 
-    def all(self) -> list[Check]:
-        """Return all checks."""
-        return [*self._asked(), *self._stepped()]
-
-    def _asked(self) -> list[Check]:
-        trainer: Guarded | None = None
-
-        def repeats() -> Found:
-            nonlocal trainer
-            trainer = Guarded(self.build, Recorder(self.seed))
-            self.precision, found = forward(trainer, self.seed)
-            return found
-
+    def asked(self) -> list[Check]:
+        """Return the checks that ask a trainer for samples and scores."""
         # What comes behind needs a forward pass, whether or not this check is wanted.
-        first = carry_out("forward", repeats)
-        checks = [self._unless_left_out("forward", first)]
-        names = ("samples", "scores", "entropies", "identity", "missing")
-        if trainer is None or self.precision is None:
-            return checks + [self._blocked(name, "needs the check `forward`") for name in names]
-        subject, precision = trainer, self.precision
-        ready: list[Any] = []
-
-        def probed() -> tuple[Probe, Plan, Any]:
-            if not ready:
-                probe, sizes = self._probe(subject, precision)
-                ready.extend((probe, sizes, make_sheet(subject, probe)))
-            return ready[0], ready[1], ready[2]
-
-        made: dict[str, Callable[[], Found]] = {
-            "samples": lambda: samples(subject, probed()[0], probed()[1]),
-            "scores": lambda: scores(subject, probed()[2]),
-            "entropies": lambda: entropies(subject, probed()[2]),
-            "identity": lambda: identity(subject, probed()[0]),
-            "missing": lambda: missing(subject, probed()[2]),
+        first = self._keep("forward", carry_out("forward", self._forward))
+        makers: dict[str, Callable[[], Found]] = {
+            "samples": lambda: samples(self._ready(), *self._planned),
+            "scores": lambda: scores(self._ready(), self._sheet),
+            "entropies": lambda: entropies(self._ready(), self._sheet),
+            "identity": lambda: identity(self._ready(), self._planned[0], self.sizes.tokens),
+            "missing": lambda: missing(self._ready(), self._sheet),
         }
-        return checks + [self._check(name, made[name]) for name in names]
+        return [first, *(self._check(name, makers[name]) for name in _ASKED)]
 
-    def _probe(self, trainer: Guarded, precision: Precision) -> tuple[Probe, Plan]:
-        """Return the first pair of temperatures that so many draws tell from all mistakes."""
+    def stepped(self) -> list[Check]:
+        """Return the checks that look at whole steps."""
+        if self.without.issuperset(_STEPPED):
+            return [self._left_out(name) for name in _STEPPED]
+        played: list[Run] = []
+
+        def go() -> Found:
+            sizes = self.sizes
+            played.append(play(self.build, self.seed, sizes.steps, sizes.most_steps))
+            return Found("", {})
+
+        done = carry_out("step", go)
+        if done.status != PASSED:
+            return [
+                self._keep(name, Check(name, done.status, done.words, error=done.error))
+                for name in _STEPPED
+            ]
+        run = played[0]
+        makers: dict[str, Callable[[], Found]] = {
+            "temperatures": lambda: temperatures(run),
+            "rows": lambda: rows(run),
+            "loss": lambda: loss(run, self._known()),
+            "told": lambda: told(run),
+            "uniform": lambda: uniform(run),
+            "resume": lambda: resume(run, self.build, self.seed),
+        }
+        return [self._check(name, makers[name]) for name in _STEPPED]
+
+    def _forward(self) -> Found:
+        self.trainer = Guarded(self.build, Recorder(self.seed))
+        self.precision, found = forward(self.trainer, self.seed)
+        return found
+
+    def _known(self) -> Precision:
+        if self.precision is None:
+            raise Undecided(_NEEDS)
+        return self.precision
+
+    def _ready(self) -> Guarded:
+        if self.trainer is None or self.precision is None:
+            raise Undecided(_NEEDS)
+        return self.trainer
+
+    @cached_property
+    def _planned(self) -> tuple[Probe, Plan]:
+        """The first pair of temperatures that so many draws tell from all mistakes."""
         found: list[tuple[Probe, Plan]] = []
         for pair in PAIRS:
-            probe = make_probe(trainer, precision, self.seed, pair)
-            found.append((probe, plan(probe, self.draws)))
+            probe = make_probe(self._ready(), self._known(), self.seed, pair)
+            found.append((probe, plan(probe, self.sizes.draws)))
             if found[-1][1].draws:
                 return found[-1]
         return min(found, key=lambda one: one[1].miss)
 
-    def _stepped(self) -> list[Check]:
-        names = ("temperatures", "rows", "loss", "told", "uniform", "resume")
-        if all(name in self.without for name in names):
-            return [self._check(name, _nothing) for name in names]
-        run: Run | None = None
-
-        def stepped() -> Found:
-            nonlocal run
-            run = play(self.build, self.seed, self.steps, self.most_steps)
-            return Found("", {})
-
-        done = carry_out("step", stepped)
-        if done.status != PASSED or run is None:
-            return [
-                self._unless_left_out(name, Check(name, done.status, done.words, error=done.error))
-                for name in names
-            ]
-        ran = run
-        made: dict[str, Callable[[], Found]] = {
-            "temperatures": lambda: temperatures(ran),
-            "rows": lambda: rows(ran),
-            "loss": lambda: self._loss(ran),
-            "told": lambda: told(ran),
-            "uniform": lambda: uniform(ran),
-            "resume": lambda: resume(ran, self.build, self.seed),
-        }
-        return [self._check(name, made[name]) for name in names]
-
-    def _loss(self, run: Run) -> Found:
-        if self.precision is None:
-            raise Undecided("needs the check `forward`")
-        return loss(run, self.precision)
+    @cached_property
+    def _sheet(self) -> Sheet:
+        return make_sheet(self._ready(), self._planned[0])
 
     def _check(self, name: str, check: Callable[[], Found]) -> Check:
-        if name in self.without:
-            return Check(name, LEFT_OUT, "as asked for")
-        return carry_out(name, check)
+        return self._left_out(name) if name in self.without else carry_out(name, check)
 
-    def _unless_left_out(self, name: str, check: Check) -> Check:
-        return self._check(name, _nothing) if name in self.without else check
+    def _keep(self, name: str, check: Check) -> Check:
+        return self._left_out(name) if name in self.without else check
 
-    def _blocked(self, name: str, why: str) -> Check:
-        def blocked() -> Found:
-            raise Undecided(why)
-
-        return self._check(name, blocked)
-
-
-def _nothing() -> Found:
-    return Found("", {})
+    @staticmethod
+    def _left_out(name: str) -> Check:
+        return Check(name, LEFT_OUT, "as asked for")
 
 
 @contextmanager
