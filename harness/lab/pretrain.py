@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch.nn import functional
 
 from agentenvs.errors import BadArgument
@@ -17,7 +19,7 @@ from agentenvs.toollab.demos import Quality, demonstrations
 from agentenvs.toollab.design import Design
 from agentenvs.toollab.vocabulary import PAD
 
-__all__ = ["next_token_loss", "pretrain"]
+__all__ = ["learn_texts", "next_token_loss", "pretrain"]
 
 _WARM = 0.05
 _DECAY = 0.01
@@ -53,27 +55,52 @@ def pretrain(
     Raises:
         BadArgument: an argument out of range.
     """
-    for name, value in (("steps", steps), ("batch", batch)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise BadArgument(f"Expected `{name}` to be an int of at least 1, got {value!r}.")
-    if not 0.0 < lr < 1.0:
-        raise BadArgument(f"Expected `lr` between 0 and 1, got {lr!r}.")
+    if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
+        raise BadArgument(f"Expected `batch` to be an int of at least 1, got {batch!r}.")
     model = model or TinyLM.fresh(derive(seed, "weights"))
     rng = np.random.default_rng(derive(seed, "demonstrations"))
+    learn_texts(
+        model, lambda: demonstrations(design, batch, rng, quality).ids, steps, lr, on_step=on_step
+    )
+    return model
+
+
+def learn_texts(
+    model: TinyLM,
+    texts: Callable[[], NDArray[np.integer[Any]]],
+    steps: int,
+    lr: float,
+    *,
+    on_step: Any = None,
+) -> None:
+    """Train a model, in place, to continue texts.
+
+    Args:
+        model: the model.
+        texts: called before each update for its texts, (B, L) token ids, padded with 0.
+        steps: updates.
+        lr: the highest rate.
+        on_step: called with the step, from 1, and its loss in nats a token.
+
+    Raises:
+        BadArgument: an argument out of range.
+    """
+    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
+        raise BadArgument(f"Expected `steps` to be an int of at least 1, got {steps!r}.")
+    if not 0.0 < lr < 1.0:
+        raise BadArgument(f"Expected `lr` between 0 and 1, got {lr!r}.")
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=lr, betas=(0.9, 0.98), weight_decay=_DECAY, fused=True
     )
     for step in range(1, steps + 1):
         for group in optimizer.param_groups:
             group["lr"] = lr * _rate(step, steps)
-        ids = torch.from_numpy(demonstrations(design, batch, rng, quality).ids.astype(np.int64))
-        loss = next_token_loss(model, ids)
+        loss = next_token_loss(model, torch.from_numpy(texts().astype(np.int64)))
         torch.nn.utils.clip_grad_norm_(model.parameters(), _CLIP)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         if on_step is not None:
             on_step(step, loss)
-    return model
 
 
 def _rate(step: int, steps: int) -> float:

@@ -1,4 +1,4 @@
-"""The two small models that come along, for `agentenvs/ToolLab-v0`."""
+"""The small models that come along: two for ToolLab, one for FrozenLakeText."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from agentenvs.errors import PolicyError, UnknownName, did_you_mean
 from agentenvs.harness.exchange import Completion, Request
 from agentenvs.harness.policies.hf import HFPolicy
 from agentenvs.harness.policies.hf_load import load
-from agentenvs.toollab.vocabulary import ID
 
 __all__ = ["MODELS", "folder", "from_spec"]
 
-#: bundled models; `scripts/lab-models` makes them anew
-MODELS = ("base", "grpo")
+#: bundled models; `scripts/lab-models` and `scripts/lake-model` make them anew
+MODELS = ("base", "grpo", "lake")
+_WORLDS = {"base": "ToolLab", "grpo": "ToolLab", "lake": "FrozenLakeText"}
 
 
 def folder(name: str) -> Path:
@@ -32,14 +32,19 @@ def folder(name: str) -> Path:
 class _LabPolicy(HFPolicy):
     """A bundled model, which says so where it is asked in words that it does not know."""
 
+    def __init__(self, world: str, model: Any, tokenizer: Any, **settings: Any) -> None:
+        super().__init__(model, tokenizer, **settings)
+        self._world, self._words = world, frozenset(tokenizer.get_vocab())
+
     async def generate(self, request: Request) -> Completion:
         said = request.messages or ({"role": "user", "content": request.prompt or ""},)
         words = (word for message in said[:1] for word in message["content"].split())
-        strange = next((word for word in words if word not in ID), None)
+        strange = next((word for word in words if word not in self._words), None)
         if strange is not None:
             raise PolicyError(
-                f"Expected words of ToolLab alone, got {strange!r:.40}. The bundled models know no "
-                'others: play "ToolLab" with harness="none" (--harness none), without `manual`.'
+                f"Expected words of {self._world} alone, got {strange!r:.40}. This bundled model "
+                f'knows no others: play "{self._world}" with harness="none" and manual=False '
+                "(--harness none --env manual=false)."
             )
         return await super().generate(request)
 
@@ -53,12 +58,13 @@ def from_spec(
     threads: int | None = 1,
     **settings: Any,
 ) -> HFPolicy:
-    """Return the policy `lab:base` or `lab:grpo`, run by transformers as any `hf` policy.
+    """Return one of the policies `lab:NAME`, run by transformers as any `hf` policy.
 
-    They know the words of ToolLab alone: play them there with `harness="none"`.
+    They know the words of one world alone: play them there with `harness="none"`.
 
     Args:
-        rest: "base", pre-trained on demonstrations, or "grpo", trained on from there on outcomes.
+        rest: "base", pre-trained on ToolLab's demonstrations, "grpo", trained on from there on
+            outcomes, or "lake", pre-trained on demonstrations for FrozenLakeText.
         dtype: as for `hf`.
         device: as for `hf`.
         max_batch: see `HFPolicy`; such small models are quickest in large batches.
@@ -72,4 +78,6 @@ def from_spec(
     """
     model, tokenizer, _ = load(str(folder(rest)), dtype=dtype, device=device)
     settings = {"name": f"lab:{rest}", **settings}
-    return _LabPolicy(model, tokenizer, max_batch=max_batch, threads=threads, **settings)
+    return _LabPolicy(
+        _WORLDS[rest], model, tokenizer, max_batch=max_batch, threads=threads, **settings
+    )

@@ -33,3 +33,27 @@ def test_a_prompt_in_other_words_is_refused(settings: dict[str, object]) -> None
 def test_there_are_no_others() -> None:
     with pytest.raises(UnknownName, match="no bundled model 'ppo'"):
         make_policy("lab:ppo")
+
+
+def lake(**settings: object) -> object:
+    given = {"harness": "none", "env_kwargs": {"manual": False}, **SETTINGS, **settings}
+    return run("FrozenLakeText", "lab:lake", **given)
+
+
+def test_the_lakes_model_plays() -> None:
+    outcomes = lake(n=4)
+    assert outcomes.policy == "lab:lake"
+    assert 0.1 < sum(outcomes.column("success")) / (24 * 4) < 0.6
+
+
+@pytest.mark.parametrize(
+    "settings", [{"harness": "light"}, {"env_kwargs": {"manual": True}}]
+)
+def test_the_lakes_model_refuses_other_words(settings: dict[str, object]) -> None:
+    with pytest.raises(PolicyError, match="words of FrozenLakeText alone"):
+        lake(**settings)
+
+
+def test_the_lakes_model_refuses_another_world() -> None:
+    with pytest.raises(PolicyError, match='play "FrozenLakeText"'):
+        run("ToolLab", "lab:lake", harness="none", **SETTINGS)
