@@ -106,7 +106,10 @@ def test_the_nearsighted_mean_to_enter_no_hole_before_them(lakes):
             for move in moves:
                 edge = (move == "left" and cell % 4 == 0) or (move == "up" and cell < 4)
                 cell += 0 if edge else steps[move]
-                assert words[cell] != "O"
+                if words[cell] == "O":
+                    # They step back without a look.
+                    assert move in ("left", "up")
+                    break
 
 
 def test_shares_are_what_they_say(lakes):
