@@ -71,14 +71,23 @@ def read_rollouts(folder: str, rank: int, processes: int, device: Any) -> dict[s
     path = own if own.exists() else first
     if not path.exists():
         return None
-    state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
+    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     if state["rollouts"] is not None and state["processes"] != processes:
         raise BadArgument(
             f"Expected {state['processes']} processes to go on from {folder}, got {processes}: "
             "it was saved while rollouts were still to be trained on. One saved between two "
             "generations can be resumed by any number."
         )
-    return state
+    return {**state, "rollouts": _moved(state["rollouts"], device)}
+
+
+def _moved(values: Any, device: Any) -> Any:
+    """Return lists and dicts of tensors with the tensors on a device."""
+    if isinstance(values, dict):
+        return {name: _moved(value, device) for name, value in values.items()}
+    if isinstance(values, list):
+        return [_moved(value, device) for value in values]
+    return values.to(device) if hasattr(values, "to") else values
 
 
 def _name(rank: int) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import math
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -53,9 +54,10 @@ class Subject:
 
         self.trainer = trainer
         self._succeeded = succeeded or getattr(trainer, "succeeded", None)
-        self._home = tempfile.TemporaryDirectory(prefix="agentenvs-")
+        self._home = Path(tempfile.mkdtemp(prefix="agentenvs-"))
+        weakref.finalize(self, shutil.rmtree, self._home, ignore_errors=True)
         self._last: Path | None = None
-        trainer.args.output_dir = self._home.name
+        trainer.args.output_dir = str(self._home)
         for printer in (PrinterCallback, ProgressCallback):
             trainer.remove_callback(printer)
         args = trainer.args
@@ -110,16 +112,21 @@ class Subject:
         Raises:
             BadArgument: the trainer's `max_steps` are over.
         """
-        state = self.trainer.state
-        begin = int(state.global_step) if self._last is None else _step_of(self._last)
+        trainer = self.trainer
+        begin = int(trainer.state.global_step) if self._last is None else _step_of(self._last)
         self._stop.at = begin + self._updates
-        with Observer(self.trainer, begin) as seen:
-            self.trainer.train(resume_from_checkpoint=self._last and str(self._last))
-        self._last = Path(self._home.name) / f"checkpoint-{self._stop.at}"
+        if 0 < trainer.args.max_steps < self._stop.at:
+            raise BadArgument(
+                f"Expected a trainer with {self._updates} steps left to do behind {begin}, got "
+                f"max_steps={trainer.args.max_steps}."
+            )
+        with Observer(trainer, begin) as seen:
+            trainer.train(resume_from_checkpoint=self._last and str(self._last))
+        self._last = self._home / f"checkpoint-{self._stop.at}"
         if not self._last.is_dir():
             raise BadArgument(
-                f"Expected a trainer with more than {begin} steps left to do, got "
-                f"max_steps={self.trainer.state.max_steps}."
+                f"Expected the training to go on to step {self._stop.at}, got an end at "
+                f"{trainer.state.global_step}: give it more epochs."
             )
         return Trace(list(self._played(seen)), list(_trained(seen)))
 
@@ -135,7 +142,7 @@ class Subject:
 
     def load(self, folder: str) -> None:
         """Go on from a saved checkpoint at the next step."""
-        self._last = Path(shutil.copytree(Path(folder) / _SAVED, Path(self._home.name) / _SAVED))
+        self._last = Path(shutil.copytree(Path(folder) / _SAVED, self._home / _SAVED))
 
     @property
     def _device(self) -> Any:

@@ -167,9 +167,8 @@ class TextWorld:
         purpose = _purpose(trainer)
         first = trainer.accelerator.process_index * len(prompts)
         played = []
-        for at, (env, task, temperature) in enumerate(
-            zip(self._envs, prompts, given, strict=False)
-        ):
+        envs = self._envs[: len(prompts)]
+        for at, (env, task, temperature) in enumerate(zip(envs, prompts, given, strict=True)):
             episode = Episode(
                 env,
                 self._arm.prompt,

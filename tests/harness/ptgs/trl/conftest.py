@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+import gc
 import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +18,18 @@ ORDERS = ("order lamp seven", "return chair two", "repair table one", "order she
 def odd(completions: Sequence[str], **_: Any) -> list[float]:
     """Reward what depends on every token, so that groups are mixed."""
     return [float(sum(map(len, text.split())) % 2) for text in completions]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _short_searches_for_garbage() -> Iterator[None]:
+    """Keep what the libraries loaded out of the collection that each training begins with."""
+    with contextlib.suppress(ImportError):
+        import trl
+
+        assert trl.GRPOTrainer
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +79,7 @@ def make(tmp_path: Path, model: Callable[..., tuple[Any, Any]]) -> Callable[...,
 
         from agentenvs.harness.ptgs.trl import tempered
 
-        net, tokenizer = parts or model()
+        net, tokenizer = parts or model(flat=0.4 if world is None else 1.0)
         columns = rows or {
             "prompt": [f"<user> {order} <agent>" for order in ORDERS],
             "task_id": list(ORDERS),
@@ -101,6 +115,7 @@ def make(tmp_path: Path, model: Callable[..., tuple[Any, Any]]) -> Callable[...,
             **{**play, **(given or {})},
         )
         trainer.remove_callback(PrinterCallback)
+        trainer.create_model_card = lambda **_: None
         return trainer
 
     return made

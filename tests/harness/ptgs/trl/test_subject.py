@@ -1,0 +1,136 @@
+"""The self-test passes on tempered trainers and fails on those that temper half of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agentenvs.errors import BadArgument
+from agentenvs.harness.ptgs.trl import Subject, TextWorld
+from agentenvs.harness.ptgs.trl.sampled import by_transformers
+
+torch = pytest.importorskip("torch", reason="needs the extra `hf`")
+trl = pytest.importorskip("trl", reason="needs the extra `trl`")
+
+from agentenvs.harness.ptgs.selftest import selftest  # noqa: E402
+
+
+class Ignores(trl.GRPOTrainer):  # type: ignore[misc]
+    """Asks and tells a sampler as it should, and plays and scores at the one temperature."""
+
+    sampler: Any = None
+    row_temperatures: Any = None
+
+    def _generate_and_score_completions(self, inputs: Any) -> Any:
+        self.tasks = list(dict.fromkeys(row["task_id"] for row in inputs))
+        given = dict(zip(self.tasks, self.sampler.temperatures(self.tasks), strict=True))
+        self.row_temperatures = torch.tensor([given[row["task_id"]] for row in inputs])
+        return super()._generate_and_score_completions(inputs)
+
+    def _calculate_rewards(self, *args: Any, **kwargs: Any) -> Any:
+        rewards = super()._calculate_rewards(*args, **kwargs)
+        won = (rewards[:, 0] > 0.5).reshape(len(self.tasks), -1).numpy()
+        self.sampler.record(self.tasks, won)
+        return rewards
+
+
+class SamplesAlone(Ignores):
+    """Plays each row at its own temperature, and scores all at the one."""
+
+    def _generate_single_turn(self, prompt_ids: Any, *args: Any, **kwargs: Any) -> Any:
+        heat = np.asarray(self.row_temperatures)[: len(prompt_ids)].tolist()
+        with by_transformers(self.model, self.generation_config, heat):
+            return super()._generate_single_turn(prompt_ids, *args, **kwargs)
+
+
+def failed(report: Any) -> set[str]:
+    return {check.name for check in report.checks if check.status == "failed"}
+
+
+def test_a_tempered_trainer_passes_whole(make: Callable[..., Any]) -> None:
+    world = TextWorld("ToolLab", max_tokens=8)
+
+    def build(sampler: Any) -> Subject:
+        settings = {"max_completion_length": 64, "max_steps": 50}
+        return Subject(make(world=world, given={"sampler": sampler}, **settings))
+
+    report = selftest(build, draws=4096)
+    assert report.passed, str(report)
+    world.close()
+
+
+def test_a_tempered_trainer_passes_with_plain_prompts_and_rollouts_used_twice(
+    make: Callable[..., Any],
+) -> None:
+    settings = {"steps_per_generation": 2, "num_iterations": 2, "beta": 0.1, "max_steps": 50}
+    report = selftest(
+        lambda sampler: Subject(
+            make(given={"sampler": sampler}, per_device_train_batch_size=4, **settings)
+        ),
+        draws=4096,
+    )
+    assert report.passed, str(report)
+
+
+def plain(make: Callable[..., Any], cls: Any) -> Any:
+    def build(sampler: Any) -> Subject:
+        trainer = make(cls, max_steps=50)
+        trainer.sampler = sampler
+        return Subject(trainer)
+
+    return selftest(build, draws=4096)
+
+
+def test_a_trainer_that_ignores_temperatures_fails(make: Callable[..., Any]) -> None:
+    report = plain(make, Ignores)
+    assert not report.passed
+    assert failed(report) == {
+        "samples",
+        "scores",
+        "entropies",
+        "identity",
+        "missing",
+        "temperatures",
+        "resume",
+    }
+
+
+def test_a_trainer_that_samples_at_them_and_scores_at_one_fails(make: Callable[..., Any]) -> None:
+    report = plain(make, SamplesAlone)
+    assert not report.passed
+    assert failed(report) == {"scores", "entropies", "identity", "missing", "rows", "resume"}
+
+
+def test_a_checkpoint_before_the_first_step_is_refused(
+    make: Callable[..., Any], tmp_path: Path
+) -> None:
+    with pytest.raises(BadArgument, match="a step before the first checkpoint"):
+        Subject(make()).save(str(tmp_path / "none"))
+
+
+def test_a_trainer_whose_steps_are_over_says_so(make: Callable[..., Any]) -> None:
+    subject = Subject(make(max_steps=1))
+    subject.step()
+    with pytest.raises(BadArgument, match="1 steps left to do behind 1, got max_steps=1"):
+        subject.step()
+
+
+def test_a_training_that_ends_before_its_step_says_so(make: Callable[..., Any]) -> None:
+    subject = Subject(make(max_steps=-1, num_train_epochs=1, steps_per_generation=8))
+    with pytest.raises(BadArgument, match="to go on to step 8, got an end at 0"):
+        subject.step()
+
+
+@pytest.mark.parametrize("kind", [{"use_vllm": True}, {"processes": 2}])
+def test_what_cannot_be_watched_is_refused(kind: dict[str, Any]) -> None:
+    trainer = SimpleNamespace(
+        use_vllm=kind.get("use_vllm", False),
+        accelerator=SimpleNamespace(num_processes=kind.get("processes", 1)),
+    )
+    with pytest.raises(BadArgument, match="one process that generates by transformers"):
+        Subject(trainer)
