@@ -37,12 +37,24 @@ def why_drawn(
     hot = torch.from_numpy((heat != np.float32(probe.low)).astype(np.int64))
     first = hot[torch.arange(len(hot)) // batch * batch]
     where, tokens = torch.from_numpy(rows), torch.from_numpy(drawn)
-    best, words = -math.inf, _NONE
-    for name, laws, at in _mistakes(probe, hot, first, (where, tokens)):
-        likely = float(laws[at, where, tokens].mean())
-        if likely > best:
-            best, words = likely, name
-    return words
+    kinds = [
+        (name, laws[at, where, tokens])
+        for name, laws, at in _mistakes(probe, hot, first, (where, tokens))
+    ]
+    name, best = max(kinds, key=lambda kind: float(kind[1].mean()))
+    near = [other for other, logs in kinds if other != name and _alike(best - logs)]
+    return " or ".join([name, *(_short(other) for other in near)])
+
+
+def _alike(gains: Any) -> bool:
+    """Return whether chance may have made one law likelier than another."""
+    if not bool(torch.isfinite(gains).all()):
+        return False
+    return float(gains.mean()) <= 3 * float(gains.std()) / math.sqrt(len(gains))
+
+
+def _short(words: str) -> str:
+    return words.removeprefix("draws are ")
 
 
 def _mistakes(

@@ -8,7 +8,7 @@ prompts, so that the number of draws with u below m is binomial: exact bounds, f
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,8 +22,8 @@ from agentenvs.harness.ptgs.selftest.probe import Probe
 
 __all__ = ["samples"]
 
-#: rows of a batch
-_ROWS = 256
+#: rows of a batch, and how many times the draws of the check are made to see what went wrong
+_ROWS, _MORE = 256, 8
 
 
 def samples(trainer: Guarded, probe: Probe, sizes: Plan) -> Found:
@@ -39,27 +39,27 @@ def samples(trainer: Guarded, probe: Probe, sizes: Plan) -> Found:
             f"told apart by so few draws (a mistake would pass with chance {sizes.miss:.2g}): "
             "give a trainer whose model has learned something, or allow more `draws`"
         )
-    rows, heat = _rows(probe, sizes.draws)
-    drawn = _drawn(trainer, probe, rows, heat)
+    drawn = _draw(trainer, probe, sizes.draws, 0)
     rng = np.random.default_rng(probe.seed + 4)
     worst, odd = 0.0, ""
     for t in (probe.low, probe.high):
-        here = (heat == np.float32(t)).nonzero()[0]
-        u = _places(probe.z, t, rows[here], drawn[here], rng.random(len(here)))
-        expected = bounds(probe, t, len(here))
-        for at, (low, high) in zip(MARKS, expected, strict=True):
+        here = drawn.heat == np.float32(t)
+        u = _places(probe.z, t, drawn.rows[here], drawn.ids[here], rng.random(here.sum()))
+        for at, (low, high) in zip(MARKS, bounds(probe, t, len(u)), strict=True):
             count = int((u <= at).sum())
-            width = math.sqrt(len(here) * at * (1 - at))
-            off = (count - len(here) * at) / width
-            if not low <= count <= high and abs(off) > abs(worst):
-                worst = off
+            off = (count - len(u) * at) / math.sqrt(len(u) * at * (1 - at))
+            if not low <= count <= high and (not odd or abs(off) > abs(worst)):
                 odd = (
-                    f"at T = {t:.3g}, {count} of {len(here)} draws fell among the likeliest "
-                    f"tokens that hold {at:.3g} of the chances, expected {low} to {high}"
+                    f"at T = {t:.3g}, {count} of {len(u)} draws fell among the likeliest tokens "
+                    f"that hold {at:.3g} of the chances, expected {low} to {high}"
                 )
+            worst = off if abs(off) > abs(worst) else worst
     told = {"draws": float(2 * sizes.draws), "miss": sizes.miss, "deviation": worst}
     if odd:
-        raise Wrong(f"{why_drawn(probe, rows, heat, drawn, _ROWS)} ({odd})", told)
+        # What went wrong takes more draws to see than that something did.
+        more = _draw(trainer, probe, _MORE * sizes.draws, 1)
+        why = why_drawn(probe, more.rows, more.heat, more.ids, _ROWS)
+        raise Wrong(f"{why} ({odd})", told)
     blind = "" if sizes.cut < MISS else "; a top-p of 0.95 would not have shown"
     return Found(
         f"{2 * sizes.draws} one-token draws at T = {probe.low:.3g} and {probe.high:.3g}, mixed in "
@@ -68,28 +68,31 @@ def samples(trainer: Guarded, probe: Probe, sizes: Plan) -> Found:
     )
 
 
-def _rows(probe: Probe, draws: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return which prompt each row has and its temperature, in no order."""
-    rows = np.arange(2 * draws) % len(probe.prompts)
-    heat = np.where(np.arange(2 * draws) < draws, probe.low, probe.high).astype(np.float32)
-    order = np.random.default_rng(probe.seed + 3).permutation(2 * draws)
-    return rows[order], heat[order]
+class _Drawn(NamedTuple):
+    """N rows: which prompt, at which temperature, and the token that was drawn."""
+
+    rows: NDArray[np.int64]
+    heat: NDArray[np.float32]
+    ids: NDArray[np.int64]
 
 
-def _drawn(
-    trainer: Guarded, probe: Probe, rows: NDArray[np.int64], heat: NDArray[np.float32]
-) -> NDArray[np.int64]:
-    parts = []
-    for start in range(0, len(rows), _ROWS):
-        take = slice(start, start + _ROWS)
-        got = trainer.sample(
-            probe.prompts[torch.from_numpy(rows[take])], torch.from_numpy(heat[take]), 1
+def _draw(trainer: Guarded, probe: Probe, draws: int, part: int) -> _Drawn:
+    """Draw as often at each of the two temperatures, rows in no order."""
+    order = np.random.default_rng((probe.seed, 3, part)).permutation(2 * draws)
+    rows = order % len(probe.prompts)
+    heat = np.where(order < draws, probe.low, probe.high).astype(np.float32)
+    parts = [
+        trainer.sample(
+            probe.prompts[torch.from_numpy(rows[start : start + _ROWS])],
+            torch.from_numpy(heat[start : start + _ROWS]),
+            1,
         )
-        parts.append(got[:, 0].numpy().astype(np.int64))
-    drawn = np.concatenate(parts)
-    if drawn.min() < 0 or drawn.max() >= trainer.vocabulary:
-        raise Wrong(f"`sample` gave ids from {drawn.min()} to {drawn.max()}")
-    return drawn
+        for start in range(0, len(rows), _ROWS)
+    ]
+    ids = torch.cat(parts)[:, 0].numpy().astype(np.int64)
+    if ids.min() < 0 or ids.max() >= trainer.vocabulary:
+        raise Wrong(f"`sample` gave ids from {ids.min()} to {ids.max()}")
+    return _Drawn(rows, heat, ids)
 
 
 def _places(
