@@ -41,8 +41,11 @@ def by_transformers(model: Any, config: Any, temperatures: Sequence[float]) -> I
 
     for name, value in _PINNED.items():
         setattr(config, name, value)
-    inner = model.get_base_model() if hasattr(model, "get_base_model") else model
-    own, generate = inner.generation_config, model.generate
+    generate = model.generate
+    # A wrapper passes the method of what it wraps; that one's config is read.
+    inner = getattr(generate, "__self__", model)
+    inner = inner.get_base_model() if hasattr(inner, "get_base_model") else inner
+    own = inner.generation_config
     heat = torch.tensor(temperatures, dtype=torch.float32, device=inner.device)
 
     def generated(*args: Any, **kwargs: Any) -> Any:

@@ -15,6 +15,10 @@ from agentenvs.errors import BadArgument
 
 __all__ = ["RowScored", "Scores"]
 
+#: most logits that are scored at once; of more, the softmax is not kept for the gradient
+_MOST = 1 << 26
+_AGAIN = {"use_reentrant": False, "preserve_rng_state": False}
+
 
 class Scores(NamedTuple):
     """What TRL reads of the call.
@@ -53,8 +57,6 @@ class RowScored:
         Raises:
             BadArgument: more rows than temperatures.
         """
-        from agentenvs.harness.ptgs.scoring import row_scores
-
         first, self._done = self._done, self._done + len(labels)
         if self._done > len(self._temperatures):
             raise BadArgument(
@@ -68,11 +70,29 @@ class RowScored:
         logits = out.logits[:, -self._keep - 1 : -1]
         tokens = labels[:, -self._keep :].to(logits.device)
         silent = tokens == -100
-        found = row_scores(
-            logits, tokens.masked_fill(silent, 0), self._temperatures[first : self._done]
-        )
+        heat = self._temperatures[first : self._done]
+        log_probs, entropies = _scored(logits, tokens.masked_fill(silent, 0), heat)
         return Scores(
-            found.log_probs.masked_fill(silent, 0.0),
-            found.entropies.masked_fill(silent, 0.0),
+            log_probs.masked_fill(silent, 0.0),
+            entropies.masked_fill(silent, 0.0),
             getattr(out, "aux_loss", None),
         )
+
+
+def _scored(logits: Any, tokens: Any, heat: Any) -> tuple[Any, Any]:
+    """Return log-probabilities and entropies, in a part of the rows at a time if need be."""
+    import torch
+    from torch.utils.checkpoint import checkpoint
+
+    from agentenvs.harness.ptgs.scoring import row_scores
+
+    rows = len(logits)
+    if logits.numel() <= _MOST:
+        return tuple(row_scores(logits, tokens, heat))
+    size = max(1, _MOST * rows // logits.numel())
+    parts = [
+        checkpoint(row_scores, *(x[at : at + size] for x in (logits, tokens, heat)), **_AGAIN)
+        for at in range(0, rows, size)
+    ]
+    log_probs, entropies = (torch.cat(column) for column in zip(*parts, strict=True))
+    return log_probs, entropies

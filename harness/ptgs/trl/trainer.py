@@ -197,9 +197,12 @@ class Tempered:
             won = ((rewards * weights).nansum(dim=1) > 0.5).cpu().numpy()
         scored = (~torch.isnan(rewards).all(dim=1)).cpu().numpy()
         silent = tell(self.sampler, self._tasks, self.num_generations, won, scored)
-        told = {**self.sampler.stats(), "untold": float(silent)}
-        for name, value in told.items():
-            self._metrics["train"][f"ptgs/{name}"].append(float(value))
+        metrics = self._metrics["train"]
+        metrics["ptgs/untold"].append(float(silent))
+        for name, value in self.sampler.stats().items():
+            # TRL logs the mean of a list; what counts from the start on has no mean over steps.
+            kept = metrics[f"ptgs/{name}"] if name.startswith("last/") else []
+            metrics[f"ptgs/{name}"] = [*kept, float(value)]
 
     def _tokenize_prompts(self, prompts: list[Any]) -> Any:
         above: Any = super()
@@ -249,6 +252,7 @@ class Tempered:
         above: Any = super()
         heat = check_temperatures(self._needed(), len(input_ids), device=input_ids.device)
         inner = self.accelerator.unwrap_model(model)
+        inner = getattr(inner, "module", inner)  # FSDP stays around it
         inner = inner.get_base_model() if hasattr(inner, "get_base_model") else inner
         scored = RowScored(model, inner, heat, logits_to_keep)
         return above._get_per_token_logps_and_entropies(

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from agentenvs.errors import BadArgument
+from agentenvs.harness.ptgs.trl import scored
 from agentenvs.harness.ptgs.trl.scored import RowScored
 
 torch = pytest.importorskip("torch", reason="needs the extra `hf`")
@@ -55,6 +56,23 @@ def test_rows_in_chunks_keep_their_temperatures(make: Callable[..., Any]) -> Non
         torch.testing.assert_close(alone[1][0], whole[1][at])
 
 
+def test_large_batches_are_scored_in_parts_alike(
+    make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = make()
+    ids, mask = batch()
+    t = torch.linspace(0.5, 2.0, 6)
+
+    def gradients(most: int) -> list[Any]:
+        monkeypatch.setattr(scored, "_MOST", most)
+        logs, entropies, _ = ask(trainer, ids, mask, 4, t)
+        numbers = torch.autograd.grad((logs - entropies).sum(), trainer.model.parameters())
+        return [logs.detach(), entropies.detach(), *numbers]
+
+    for one, two in zip(gradients(1 << 26), gradients(4 * 86 * 4), strict=True):
+        torch.testing.assert_close(one, two, atol=1e-6, rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("t", "message"),
     [(None, "got none"), (torch.ones(5), r"shape \(6,\)"), (torch.zeros(6), "above 0")],
@@ -100,9 +118,9 @@ def test_a_model_that_gives_all_logits_is_read_at_their_end(make: Callable[..., 
 def test_more_rows_than_temperatures_are_refused(make: Callable[..., Any]) -> None:
     model = make().model
     ids, mask = batch()
-    scored = RowScored(model, model, torch.ones(4), 4)
+    before = RowScored(model, model, torch.ones(4), 4)
     with pytest.raises(BadArgument, match="got 4 for more than 5 rows"):
-        scored(labels=ids, fused_lm_head=True, input_ids=ids, attention_mask=mask)
+        before(labels=ids, fused_lm_head=True, input_ids=ids, attention_mask=mask)
 
 
 def test_a_mixture_of_experts_keeps_its_balancing_loss(

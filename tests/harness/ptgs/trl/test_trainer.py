@@ -28,7 +28,7 @@ QUICK = [{"loss_type": "grpo", **SETTINGS[0]}, {"loss_type": "dapo", **SETTINGS[
 SLOW = [{"loss_type": loss, **SETTINGS[0]} for loss in LOSSES] + SETTINGS[1:]
 
 
-class Watched(tempered() if trl else object):  # type: ignore[misc]
+class Watched(tempered()):  # type: ignore[misc]
     """Keeps what reached the loss, and how rows were drawn."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -167,6 +167,33 @@ def test_a_model_that_cuts_its_own_tail_is_drawn_from_whole(
     assert len({token for row in drawn for token in row}) > 40
     assert net.generation_config.min_p == 0.9
     assert "generate" not in vars(net)
+
+
+def test_a_wrapper_passes_the_config_of_what_it_wraps(
+    make: Callable[..., Any], model: Callable[..., Any]
+) -> None:
+    from agentenvs.harness.ptgs.trl.sampled import by_transformers
+
+    net, _ = model()
+    net.generation_config.min_p = 0.9
+
+    class Wrapper(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.module = net
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                return getattr(self.module, name)
+
+    wrapper = Wrapper()
+    with by_transformers(wrapper, make().generation_config, [1.0]):
+        assert net.generation_config.min_p is None
+        assert wrapper.generate is not net.generate
+    assert net.generation_config.min_p == 0.9
+    assert wrapper.generate == net.generate
 
 
 def test_success_is_what_the_caller_says(make: Callable[..., Any]) -> None:

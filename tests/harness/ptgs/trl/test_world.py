@@ -69,6 +69,43 @@ def test_a_step_of_many_turns(make: Callable[..., Any], world: TextWorld, cls: A
     assert 0 < trainer.state.log_history[0]["reward"] < 1
 
 
+WORLDS = [("ToolLab", "base", {}), ("FrozenLakeText", "lake", {"manual": False})]
+
+
+@pytest.mark.parametrize(("env_id", "name", "kwargs"), WORLDS, ids=["toollab", "frozenlake"])
+def test_many_turns_are_saved_resumed_and_drawn_again(
+    make: Callable[..., Any],
+    model: Callable[..., Any],
+    same_weights: Callable[[Any, Any], bool],
+    env_id: str,
+    name: str,
+    kwargs: dict[str, Any],
+) -> None:
+    world = TextWorld(env_id, max_tokens=8, env_kwargs=kwargs)
+
+    def trainer(out: str) -> Any:
+        return make(
+            world=world,
+            parts=model(name, flat=1.0),
+            given={"sampler": PTGS(seed=2, keep_events=True)},
+            out=out,
+            max_completion_length=112,
+            steps_per_generation=2,
+            max_steps=3,
+            save_strategy="steps",
+            save_steps=1,
+        )
+
+    whole = trainer("whole")
+    whole.train()
+    assert 0 < whole.sampler.stats()["zero_advantage"] < 1
+    again = trainer("again")
+    again.train(resume_from_checkpoint=f"{whole.args.output_dir}/checkpoint-1")
+    assert same_weights(whole, again)
+    assert list(again.sampler.events.rows()) == list(whole.sampler.events.rows())[4:] != []
+    world.close()
+
+
 def test_a_world_plays_the_same_again_and_another_step_otherwise(
     make: Callable[..., Any], world: TextWorld
 ) -> None:
