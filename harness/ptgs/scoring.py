@@ -92,11 +92,13 @@ def row_scores(logits: Any, tokens: Any, temperatures: Any) -> RowScores:
             f"Expected tokens of shape ({rows}, {length}), int64, got {tuple(tokens.shape)}, "
             f"{tokens.dtype}."
         )
-    if tokens.numel() and not (0 <= int(tokens.min()) and int(tokens.max()) < vocabulary):
-        raise BadArgument(
-            f"Expected token ids from 0 to {vocabulary - 1}, got {int(tokens.min())} to "
-            f"{int(tokens.max())}: give places that do not count any id of the vocabulary."
-        )
+    if tokens.numel():
+        least, most = int(tokens.min()), int(tokens.max())
+        if least < 0 or most >= vocabulary:
+            raise BadArgument(
+                f"Expected token ids from 0 to {vocabulary - 1}, got {least} to {most}: give "
+                "places that do not count any id of the vocabulary."
+            )
     logs = (logits.float() / heat[:, None, None]).log_softmax(-1)
     chances = logs.exp()
     # A token that is ruled out has log-probability -inf, and 0 times that is no number.
@@ -122,8 +124,7 @@ class RowTemperature:
     """
 
     def __init__(self, temperatures: Any) -> None:
-        rows = 0 if temperatures is None else len(temperatures)
-        self.temperatures = check_temperatures(temperatures, rows)
+        self.temperatures = check_temperatures(temperatures, _rows_of(temperatures))
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         """Return scores / T, (B, V).
@@ -138,3 +139,11 @@ class RowTemperature:
             )
         heat = self.temperatures.to(scores.device)[:, None]
         return (scores.float() / heat).to(scores.dtype)
+
+
+def _rows_of(temperatures: Any) -> int:
+    """Return how many temperatures a list, an array or a tensor has; 0 of what is none."""
+    try:
+        return len(temperatures)
+    except TypeError:
+        return 0

@@ -16,7 +16,7 @@ import torch
 
 from agentenvs.harness.ptgs.selftest.explanations import right
 from agentenvs.harness.ptgs.selftest.outcome import Found, Undecided, Wrong
-from agentenvs.harness.ptgs.selftest.probe import Precision, last_logits
+from agentenvs.harness.ptgs.selftest.probe import Precision, last_logits, sizes_of
 from agentenvs.harness.ptgs.selftest.protocol import Trained
 from agentenvs.harness.ptgs.selftest.steps import Run
 
@@ -68,8 +68,8 @@ class _Judged:
         z = last_logits(run.trainer, ids, end - places[0] + 1)[0, :-1]
         z = z[[at - places[0] for at in places]]
         chosen, heat = ids[0, places][:, None], z.new_full((len(z),), row.temperature)
-        largest = float((z - z.mean(-1, keepdim=True)).abs().max())
-        self.tolerance = precision.of_logs(largest, row.temperature)
+        sizes = sizes_of(z).maximum(z.gather(1, chosen)[:, 0].abs())
+        self.tolerance = float(precision.of_logs(sizes, row.temperature).max())
         at_t = right(z, heat).gather(1, chosen)[:, 0]
         at_one = z.log_softmax(-1).gather(1, chosen)[:, 0]
         both = {"old": z.new_tensor(old), "current": z.new_tensor(current)}

@@ -11,12 +11,14 @@ import torch
 from agentenvs.harness.ptgs.selftest.guard import Guarded
 from agentenvs.harness.ptgs.selftest.outcome import Found, Wrong
 
-__all__ = ["Precision", "Probe", "chunk_rows", "forward", "last_logits", "make_probe"]
+__all__ = ["Precision", "Probe", "chunk_rows", "forward", "last_logits", "make_probe", "sizes_of"]
 
 #: prompts that are looked at, their length, and how many of them are used
 _POOL, _LENGTH, _USED = 64, 4, 8
 #: pairs of temperatures, the first that will do is taken: then come colder ones for flat models
 PAIRS = ((2 / 3, 1.5), (0.4, 2.5), (0.2, 0.6), (0.05, 0.15), (0.01, 0.03), (2.0, 6.0))
+#: logits so far below the largest do not count
+_FAR = 100.0
 #: most numbers of one tensor of logits
 _MOST = 1 << 25
 
@@ -43,12 +45,12 @@ class Precision:
         """
         return 2.0 if self.eps > 1e-5 else 64.0
 
-    def of_logits(self, largest: float) -> float:
-        """Return the tolerance of logits up to `largest`."""
+    def of_logits(self, largest: Any) -> Any:
+        """Return the tolerance of logits up to `largest`, numbers or tensors."""
         return self.steps * self.eps * (1 + largest)
 
-    def of_logs(self, largest: float, t: float) -> float:
-        """Return the tolerance of log-probabilities at temperature t."""
+    def of_logs(self, largest: Any, t: Any) -> Any:
+        """Return the tolerance of log-probabilities at temperature t, numbers or tensors."""
         return self.steps * self.eps * (1 + largest / t) + 4 * self.noise / t
 
     def of_sums(self, t: float) -> float:
@@ -80,8 +82,8 @@ class Probe:
 
     @property
     def largest(self) -> float:
-        """The largest distance of a logit from the middle of its row."""
-        return float((self.z - self.z.mean(-1, keepdim=True)).abs().max())
+        """The size of the largest logit that counts."""
+        return float(sizes_of(self.z).max())
 
     def temperatures(self, rows: int) -> Any:
         """Return as many different temperatures, in no order, float32."""
@@ -98,6 +100,14 @@ class Probe:
 def chunk_rows(vocabulary: int, length: int) -> int:
     """Return how many rows of `length` tokens are fed at once."""
     return max(1, min(1024, _MOST // (vocabulary * length)))
+
+
+def sizes_of(z: Any) -> Any:
+    """Return the size of each row's largest logit, (..., V) to (...,), of those that count.
+
+    Logits far below their row's largest, as of places that fill up a vocabulary, are never drawn.
+    """
+    return z.abs().where(z >= z.amax(-1, keepdim=True) - _FAR, 0.0).amax(-1)
 
 
 def last_logits(trainer: Guarded, ids: Any, last: int = 1) -> Any:
@@ -122,10 +132,10 @@ def forward(trainer: Guarded, seed: int) -> tuple[Precision, Found]:
     width = ids.shape[1]
     z = last_logits(trainer, ids, width)
     precision = _precision(trainer, ids)
-    largest = float((z - z.mean(-1, keepdim=True)).abs().max())
     if not bool(torch.isfinite(z).all()):
         raise Wrong("`logits` gave numbers that are not finite")
     again = float((last_logits(trainer, ids, width) - z).abs().max())
+    largest = float(sizes_of(z).max())
     allowed = precision.of_logits(largest)
     if again > allowed:
         raise Wrong(
@@ -157,6 +167,8 @@ def _precision(trainer: Guarded, ids: Any) -> Precision:
     types = [p.dtype for p in trainer.parameters()]
     with torch.no_grad():
         types.append(trainer.logits(ids[:1]).dtype)
+    # Temperatures are float32, and so are scores, however fine the model is.
+    types.append(torch.float32)
     coarsest = max(types, key=lambda kind: float(torch.finfo(kind).eps))
     return Precision(str(coarsest).removeprefix("torch."), float(torch.finfo(coarsest).eps))
 

@@ -45,7 +45,9 @@ class Report:
     @property
     def passed(self) -> bool:
         """Whether every check passed that was not left out; one that was not run did not."""
-        return all(check.status in (PASSED, LEFT_OUT) for check in self.checks)
+        return any(check.status == PASSED for check in self.checks) and all(
+            check.status in (PASSED, LEFT_OUT) for check in self.checks
+        )
 
     @property
     def failed(self) -> tuple[str, ...]:

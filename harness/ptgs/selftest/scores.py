@@ -9,7 +9,13 @@ import torch
 from agentenvs.harness.ptgs.selftest.explanations import entropy, explanations, right
 from agentenvs.harness.ptgs.selftest.guard import Guarded
 from agentenvs.harness.ptgs.selftest.outcome import Found, TrainerRaised, Undecided, Wrong
-from agentenvs.harness.ptgs.selftest.probe import Probe, chunk_rows, last_logits
+from agentenvs.harness.ptgs.selftest.probe import (
+    Precision,
+    Probe,
+    chunk_rows,
+    last_logits,
+    sizes_of,
+)
 
 __all__ = ["Sheet", "closest", "entropies", "make_sheet", "missing", "scores"]
 
@@ -24,14 +30,16 @@ class Sheet(NamedTuple):
         completions: (B, L).
         temperatures: (B,) all different, float32.
         z: (B, L, V) float64.
-        tolerance: (B,) of a log-probability.
+        sizes: (B, L) of the logits that count.
+        precision: of the trainer's numbers.
     """
 
     prompts: Any
     completions: Any
     temperatures: Any
     z: Any
-    tolerance: Any
+    sizes: Any
+    precision: Precision
 
 
 def make_sheet(trainer: Guarded, probe: Probe) -> Sheet:
@@ -41,12 +49,7 @@ def make_sheet(trainer: Guarded, probe: Probe) -> Sheet:
     completions = probe.completions(rows, _LENGTH)
     z = last_logits(trainer, torch.cat([prompts, completions], 1), _LENGTH + 1)[:, :-1]
     heat = probe.temperatures(rows)
-    largest = (z - z.mean(-1, keepdim=True)).abs().amax((1, 2))
-    each = [
-        probe.precision.of_logs(float(size), float(t))
-        for size, t in zip(largest, heat, strict=True)
-    ]
-    return Sheet(prompts, completions, heat, z, torch.tensor(each, dtype=torch.float64))
+    return Sheet(prompts, completions, heat, z, sizes_of(z), probe.precision)
 
 
 def scores(trainer: Guarded, sheet: Sheet) -> Found:
@@ -60,9 +63,11 @@ def scores(trainer: Guarded, sheet: Sheet) -> Found:
     _finite(got, "log-probabilities")
     if not got.requires_grad:
         raise Wrong("`score` gave numbers without a graph: nothing can learn from them")
-    chosen = sheet.completions[..., None]
+    chosen, heat = sheet.completions[..., None], sheet.temperatures.double()[:, None]
     wanted, others = _laws(sheet, lambda logs: logs.gather(-1, chosen)[..., 0])
-    return _compare("scored log-probabilities", got.detach().double().cpu(), wanted, others, sheet)
+    sizes = sheet.sizes.maximum(sheet.z.gather(-1, chosen)[..., 0].abs())
+    tolerance = sheet.precision.of_logs(sizes, heat)
+    return _compare("scored log-probabilities", got, wanted, others, tolerance)
 
 
 def entropies(trainer: Guarded, sheet: Sheet) -> Found:
@@ -77,9 +82,13 @@ def entropies(trainer: Guarded, sheet: Sheet) -> Found:
         raise Undecided("the trainer gives no entropies; if it has none, leave this check out")
     _finite(got, "entropies")
     wanted, others = _laws(sheet, entropy)
-    # A mean of logs: those are off by the tolerance, and their weights are too.
-    wider = sheet._replace(tolerance=2 * sheet.tolerance)
-    return _compare("entropies", got.detach().double().cpu(), wanted, others, wider)
+    heat = sheet.temperatures.double()[:, None]
+    logs = (sheet.z / heat[..., None]).log_softmax(-1)
+    # To first order the entropy moves with logit i by -p_i (log p_i + H).
+    weights = (logs.exp() * (logs.clamp(min=-1e30) + wanted[..., None]).abs()).sum(-1)
+    precision = sheet.precision
+    tolerance = weights * precision.of_logs(sheet.sizes, heat) + precision.of_logits(wanted)
+    return _compare("entropies", got, wanted, others, tolerance)
 
 
 def missing(trainer: Guarded, sheet: Sheet) -> Found:
@@ -125,22 +134,22 @@ def closest(got: Any, others: dict[str, Any], tolerance: Any) -> str | None:
     return None
 
 
-def _compare(what: str, got: Any, wanted: Any, others: dict[str, Any], sheet: Sheet) -> Found:
-    tolerance = sheet.tolerance[:, None]
+def _compare(what: str, got: Any, wanted: Any, others: dict[str, Any], tolerance: Any) -> Found:
+    got = got.detach().double().cpu()
     off = (got - wanted).abs()
-    told = {"error": float(off.max()), "tolerance": float(sheet.tolerance.max())}
+    told = {"error": float(off.max()), "tolerance": float(tolerance.max())}
     if bool((off > tolerance).any()):
         why = closest(got, others, tolerance)
-        at = int((off - tolerance).amax(1).argmax())
+        at = int((off / tolerance).argmax())
         raise Wrong(
-            f"{what} are {why or 'not those at T, and no common mistake says why'} "
-            f"(off by up to {float(off.max()):.2g}, allowed {float(sheet.tolerance[at]):.1g})",
+            f"{what} are {why or 'not those at T, and no common mistake says why'} (off by up to "
+            f"{float(off.max()):.2g}, allowed {float(tolerance.flatten()[at]):.1g})",
             told,
         )
     blind = [
         name
         for name, numbers in others.items()
-        if not bool(((numbers - wanted).abs() > 3 * tolerance).any())
+        if not bool(((numbers - wanted).abs() > 2 * tolerance).any())
     ]
     if blind:
         raise Undecided(

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from reference import GROUP, Reference
+from agentenvs_tests_reference import GROUP, Reference
 from torch.nn import functional
 
 from agentenvs.harness.ptgs import PTGS

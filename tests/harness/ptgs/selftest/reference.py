@@ -104,7 +104,7 @@ class Reference:
         prompts = torch.cat([prompts, torch.full_like(prompts, 1)], 1)
         completions = self.sample(prompts, heat, LENGTH)
         secret = torch.tensor([(7 * i + 2) % VOCABULARY for i in tasks]).repeat_interleave(GROUP)
-        success = (completions == secret[:, None]).any(1)
+        success = self.outcomes(completions, secret)
         ids = torch.cat([prompts, completions], 1)
         played = [
             Played(names[i // GROUP], float(heat[i]), ids[i].tolist(), bool(success[i]))
@@ -113,6 +113,9 @@ class Reference:
         won = success.view(len(names), GROUP)
         self.tell(names, won)
         return Trace(played, self.learn(prompts, completions, heat, won))
+
+    def outcomes(self, completions: Any, secret: Any) -> Any:
+        return (completions == secret[:, None]).any(1)
 
     def learn(self, prompts: Any, completions: Any, heat: Any, won: Any) -> list[Trained]:
         reward = won.float()
