@@ -463,7 +463,7 @@ def draw(history: Sequence[dict[str, float]], args: Args, path: Path) -> None:
             axes.plot(steps[window - 1 :], mean, color=drawing.COLOURS[0], linewidth=2)
             axes.set_ylabel(name.replace("_", " "))
         axes.set_xlabel(f"step (line: mean of the last {window})")
-        figure.savefig(path, dpi=130)
+        figure.savefig(path, dpi=100)
 
 
 def parse(argv: Sequence[str] | None = None) -> Args:
