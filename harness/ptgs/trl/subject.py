@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import math
 import shutil
 import tempfile
@@ -22,6 +23,7 @@ from agentenvs.harness.ptgs.trl.version import library
 __all__ = ["Subject"]
 
 _SAVED = "checkpoint"
+_MANY = 1_000_000
 
 
 class Subject:
@@ -36,7 +38,7 @@ class Subject:
 
     Args:
         trainer: freshly made, in one process, with transformers as its generation backend. Its
-            `output_dir` is put into a temporary folder, and it prints no more.
+            `output_dir` becomes a temporary folder, `max_steps` large, and it prints no more.
         succeeded: as for `Tempered`; default the trainer's own.
 
     Raises:
@@ -58,6 +60,7 @@ class Subject:
         weakref.finalize(self, shutil.rmtree, self._home, ignore_errors=True)
         self._last: Path | None = None
         trainer.args.output_dir = str(self._home)
+        trainer.args.max_steps = _MANY
         for printer in (PrinterCallback, ProgressCallback):
             trainer.remove_callback(printer)
         args = trainer.args
@@ -110,23 +113,18 @@ class Subject:
         """Train from one generation to the next.
 
         Raises:
-            BadArgument: the trainer's `max_steps` are over.
+            BadArgument: the data has too few tasks.
         """
         trainer = self.trainer
         begin = int(trainer.state.global_step) if self._last is None else _step_of(self._last)
         self._stop.at = begin + self._updates
-        if 0 < trainer.args.max_steps < self._stop.at:
-            raise BadArgument(
-                f"Expected a trainer with {self._updates} steps left to do behind {begin}, got "
-                f"max_steps={trainer.args.max_steps}."
-            )
-        with Observer(trainer, begin) as seen:
+        with Observer(trainer, begin) as seen, _short_collection():
             trainer.train(resume_from_checkpoint=self._last and str(self._last))
         self._last = self._home / f"checkpoint-{self._stop.at}"
         if not self._last.is_dir():
             raise BadArgument(
                 f"Expected the training to go on to step {self._stop.at}, got an end at "
-                f"{trainer.state.global_step}: give it more epochs."
+                f"{trainer.state.global_step}: the data has too few tasks for one generation."
             )
         return Trace(list(self._played(seen)), list(_trained(seen)))
 
@@ -173,6 +171,19 @@ class Subject:
             return [bool(one) for one in self._succeeded(rewards)]
         weights = self.trainer.reward_weights.to(rewards.device)
         return ((rewards * weights).nansum(dim=1) > 0.5).tolist()  # type: ignore[no-any-return]
+
+
+@contextlib.contextmanager
+def _short_collection() -> Iterator[None]:
+    """Keep what is there out of the search for garbage with which each training begins."""
+    if gc.get_freeze_count():  # somebody else keeps things out, and would lose that
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _trained(seen: Observer) -> Iterator[Trained]:

@@ -56,7 +56,7 @@ def test_a_tempered_trainer_passes_whole(make: Callable[..., Any]) -> None:
     world = TextWorld("ToolLab", max_tokens=8)
 
     def build(sampler: Any) -> Subject:
-        settings = {"max_completion_length": 64, "max_steps": 50}
+        settings = {"max_completion_length": 64}
         return Subject(make(world=world, given={"sampler": sampler}, **settings))
 
     report = selftest(build, draws=4096)
@@ -67,7 +67,7 @@ def test_a_tempered_trainer_passes_whole(make: Callable[..., Any]) -> None:
 def test_a_tempered_trainer_passes_with_plain_prompts_and_rollouts_used_twice(
     make: Callable[..., Any],
 ) -> None:
-    settings = {"steps_per_generation": 2, "num_iterations": 2, "beta": 0.1, "max_steps": 50}
+    settings = {"steps_per_generation": 2, "num_iterations": 2, "beta": 0.1}
     report = selftest(
         lambda sampler: Subject(
             make(given={"sampler": sampler}, per_device_train_batch_size=4, **settings)
@@ -79,7 +79,7 @@ def test_a_tempered_trainer_passes_with_plain_prompts_and_rollouts_used_twice(
 
 def plain(make: Callable[..., Any], cls: Any) -> Any:
     def build(sampler: Any) -> Subject:
-        trainer = make(cls, max_steps=50)
+        trainer = make(cls)
         trainer.sampler = sampler
         return Subject(trainer)
 
@@ -113,17 +113,9 @@ def test_a_checkpoint_before_the_first_step_is_refused(
         Subject(make()).save(str(tmp_path / "none"))
 
 
-def test_a_trainer_whose_steps_are_over_says_so(make: Callable[..., Any]) -> None:
-    subject = Subject(make(max_steps=1))
-    subject.step()
-    with pytest.raises(BadArgument, match="1 steps left to do behind 1, got max_steps=1"):
-        subject.step()
-
-
-def test_a_training_that_ends_before_its_step_says_so(make: Callable[..., Any]) -> None:
-    subject = Subject(make(max_steps=-1, num_train_epochs=1, steps_per_generation=2))
-    assert len(subject.step().trained) == 16
-    with pytest.raises(BadArgument, match="to go on to step 4, got an end at 2"):
+def test_data_that_is_too_small_is_named(make: Callable[..., Any]) -> None:
+    subject = Subject(make(steps_per_generation=8))
+    with pytest.raises(BadArgument, match="to step 8, got an end at 0: the data has too few"):
         subject.step()
 
 
