@@ -18,7 +18,7 @@ import torch
 from agentenvs.harness.ptgs.selftest.explanations import right
 from agentenvs.harness.ptgs.selftest.guard import Guarded
 from agentenvs.harness.ptgs.selftest.outcome import Found, Undecided, Wrong
-from agentenvs.harness.ptgs.selftest.probe import Probe, chunk_rows, last_logits
+from agentenvs.harness.ptgs.selftest.probe import Probe, chunk_rows, exact, last_logits
 
 __all__ = ["MOST_PAIRS", "identity"]
 
@@ -99,9 +99,7 @@ def _sums(trainer: Guarded, probe: Probe, ids: Any, length: int) -> list[_Sum]:
     prompt, heat = probe.prompts[:1], (probe.low, probe.high)
     every = torch.cartesian_prod(*[ids] * length).view(-1, length)
     weights = [_chances(trainer, prompt, t, ids, length) for t in heat]
-    totals = [
-        [torch.zeros_like(p, dtype=torch.float64) for p in trainer.parameters()] for _ in heat
-    ]
+    totals = [[torch.zeros_like(exact(p)) for p in trainer.parameters()] for _ in heat]
     step = max(1, chunk_rows(trainer.vocabulary, prompt.shape[1] + length) // 2)
     for at in torch.arange(len(every)).split(step):
         # Both temperatures in one batch: one for all rows would be wrong for one of the two.
@@ -109,8 +107,8 @@ def _sums(trainer: Guarded, probe: Probe, ids: Any, length: int) -> list[_Sum]:
         t = torch.tensor(heat, dtype=torch.float32).repeat(len(at))
         logs, _ = trainer.score(prompt.expand(len(rows), -1), every[rows], t)
         for which, total in enumerate(totals):
-            weight = weights[which][at].to(logs.device)
-            value = (weight * logs[which::2].sum(-1).double()).sum()
+            each = exact(logs[which::2].sum(-1))
+            value = (weights[which][at].to(each.device) * each).sum()
             _add(total, trainer.gradients(value, "score", again=which == 0))
     found = []
     for t, total in zip(heat, totals, strict=True):
@@ -143,7 +141,7 @@ def _sizes(
     All by plain forward passes, for completions of one token. The terms' size is the root of the
     sum of their squares: with random signs, terms add up to that on average.
     """
-    z = trainer.logits(prompt)[0, -1].double()
+    z = exact(trainer.logits(prompt)[0, -1])
     here = ids.to(z.device)
     logs = (z / float(np.float32(t))).log_softmax(-1)[here]
     chances = logs.detach().exp()
@@ -162,9 +160,9 @@ def _sizes(
 def _add(total: list[Any], parts: list[Any]) -> None:
     for kept, part in zip(total, parts, strict=True):
         if part is not None:
-            kept += part
+            kept += exact(part)
 
 
 def _norm(parts: list[Any]) -> float:
-    squares = (float(part.double().square().sum()) for part in parts if part is not None)
+    squares = (float(exact(part).square().sum()) for part in parts if part is not None)
     return math.sqrt(sum(squares))

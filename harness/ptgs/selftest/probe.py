@@ -11,7 +11,16 @@ import torch
 from agentenvs.harness.ptgs.selftest.guard import Guarded
 from agentenvs.harness.ptgs.selftest.outcome import Found, Wrong
 
-__all__ = ["Precision", "Probe", "chunk_rows", "forward", "last_logits", "make_probe", "sizes_of"]
+__all__ = [
+    "Precision",
+    "Probe",
+    "chunk_rows",
+    "exact",
+    "forward",
+    "last_logits",
+    "make_probe",
+    "sizes_of",
+]
 
 #: prompts that are looked at, their length, and how many of them are used
 _POOL, _LENGTH, _USED = 64, 4, 8
@@ -102,6 +111,11 @@ def chunk_rows(vocabulary: int, length: int) -> int:
     return max(1, min(1024, _MOST // (vocabulary * length)))
 
 
+def exact(x: Any) -> Any:
+    """Return a tensor in float64, where its device knows that type, else on the CPU."""
+    return (x.cpu() if x.device.type == "mps" else x).double()
+
+
 def sizes_of(z: Any) -> Any:
     """Return the size of each row's largest logit, (..., V) to (...,), of those that count.
 
@@ -116,7 +130,7 @@ def last_logits(trainer: Guarded, ids: Any, last: int = 1) -> Any:
     parts = []
     with torch.no_grad():
         for part in ids.split(chunk_rows(trainer.vocabulary, length)):
-            parts.append(trainer.logits(part)[:, length - last :].double().cpu())
+            parts.append(exact(trainer.logits(part)[:, length - last :]).cpu())
     return torch.cat(parts)
 
 

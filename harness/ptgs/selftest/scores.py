@@ -13,6 +13,7 @@ from agentenvs.harness.ptgs.selftest.probe import (
     Precision,
     Probe,
     chunk_rows,
+    exact,
     last_logits,
     sizes_of,
 )
@@ -102,7 +103,7 @@ def missing(trainer: Guarded, sheet: Sheet) -> Found:
         got, _ = trainer.score(sheet.prompts, sheet.completions, None)
     except TrainerRaised as raised:
         return Found(f"without temperatures scoring raises {type(raised.error).__name__}", {})
-    got = got.detach().double().cpu()
+    got = exact(got.detach()).cpu()
     chosen = sheet.completions[..., None]
     plain = sheet.z.log_softmax(-1).gather(-1, chosen)[..., 0]
     silent = ", as if T were 1" if float((got - plain).abs().max()) < 1e-2 else ""
@@ -135,7 +136,7 @@ def closest(got: Any, others: dict[str, Any], tolerance: Any) -> str | None:
 
 
 def _compare(what: str, got: Any, wanted: Any, others: dict[str, Any], tolerance: Any) -> Found:
-    got = got.detach().double().cpu()
+    got = exact(got.detach()).cpu()
     off = (got - wanted).abs()
     told = {"error": float(off.max()), "tolerance": float(tolerance.max())}
     if bool((off > tolerance).any()):

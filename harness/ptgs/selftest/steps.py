@@ -10,6 +10,7 @@ import torch
 
 from agentenvs.harness.ptgs.sampler import PTGS
 from agentenvs.harness.ptgs.selftest.guard import Guarded
+from agentenvs.harness.ptgs.selftest.probe import exact
 from agentenvs.harness.ptgs.selftest.protocol import Played, Trace, Trainer
 from agentenvs.harness.ptgs.selftest.recorder import Given, Recorder, Told
 
@@ -113,9 +114,8 @@ def one_step(run: Run) -> Step:
 def fingerprint(trainer: Guarded) -> list[tuple[float, float]]:
     """Return two numbers a tensor in training, which say whether it is the same."""
     with torch.no_grad():
-        return [
-            (float(p.double().sum()), float(p.double().abs().sum())) for p in trainer.parameters()
-        ]
+        fine = map(exact, trainer.parameters())
+        return [(float(p.sum()), float(p.abs().sum())) for p in fine]
 
 
 def _enough(run: Run) -> bool:

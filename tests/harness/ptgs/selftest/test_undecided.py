@@ -30,7 +30,7 @@ def test_a_model_without_a_preference_decides_nothing_about_temperatures(
                     p.zero_()
             return model
 
-    report = selftest(Even)
+    report = selftest(Even, draws=1024)
     assert not report.passed
     assert not report.failed
     for name in ("samples", "scores", "entropies", "identity"):
