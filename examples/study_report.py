@@ -201,7 +201,7 @@ def words(study: Study, told: Mapping[str, Any]) -> str:
             [named[key], *(shown(pair["differences"][key], sign=True) for pair in pairs)]
             for key in named
         ]
-        spans = [pair["differences"][key] for pair in pairs for key in named]
+        spans = [p["differences"][key] for p in pairs for key in named if key not in HEAT]
         intervals += sum(not math.isnan(one["low"]) for one in spans)
         decides += sum(one["low"] > 0 or one["high"] < 0 for one in spans)
         parts.append(table(["", *(f"{p['arm']} - {p['against']}" for p in pairs)], rows))
@@ -220,8 +220,8 @@ def words(study: Study, told: Mapping[str, Any]) -> str:
             rows.append(line)
         parts.append(table(["T", "success at T = 1", *arms], rows))
     parts.append(
-        f"Of {intervals} intervals of differences {decides} leave out 0; by chance alone about "
-        f"{0.05 * intervals:.0f} would.\n"
+        f"Of {intervals} intervals of differences between models {decides} leave out 0; by chance "
+        f"alone about {0.05 * intervals:.0f} would.\n"
     )
     return "\n".join(parts)
 
@@ -248,6 +248,7 @@ def draw_curves(study: Study, models: Mapping[tuple[str, str, int], Found], path
                         ks, np.min(lines, 0), np.max(lines, 0), color=colour, alpha=0.15, lw=0
                     )
                 axes.set_xscale("log", base=2)
+                axes.xaxis.set_major_formatter("{x:g}")
                 axes.set_title(f"{world}, {'training' if name == 'train' else 'held-out'} tasks")
                 axes.set_ylabel("pass@k")
             grid[1, at].set_xlabel("k")
@@ -262,11 +263,12 @@ def draw_differences(study: Study, told: Mapping[str, Any], path: Path) -> None:
         grid = figure.subplots(1, len(study.worlds), sharey=True, squeeze=False)[0]
         for axes, (world, found) in zip(grid, told.items(), strict=True):
             axes.axvline(0.0, color=drawing.INK, linewidth=0.8)
+            middle = (len(found["pairs"]) - 1) / 2
             for nth, (colour, pair) in enumerate(
                 zip(drawing.COLOURS, found["pairs"], strict=False)
             ):
                 for row, key in enumerate(named):
-                    one, y = pair["differences"][key], row + 0.22 * (nth - 1)
+                    one, y = pair["differences"][key], row + 0.22 * (nth - middle)
                     dots = [y] * len(one["values"])
                     axes.plot(one["values"], dots, "o", color=colour, ms=2.5, alpha=0.6)
                     if not math.isnan(one["low"]):
