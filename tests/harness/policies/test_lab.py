@@ -46,9 +46,7 @@ def test_the_lakes_model_plays() -> None:
     assert 0.1 < sum(outcomes.column("success")) / (24 * 4) < 0.6
 
 
-@pytest.mark.parametrize(
-    "settings", [{"harness": "light"}, {"env_kwargs": {"manual": True}}]
-)
+@pytest.mark.parametrize("settings", [{"harness": "light"}, {"env_kwargs": {"manual": True}}])
 def test_the_lakes_model_refuses_other_words(settings: dict[str, object]) -> None:
     with pytest.raises(PolicyError, match="words of FrozenLakeText alone"):
         lake(**settings)
