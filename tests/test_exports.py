@@ -21,6 +21,7 @@ PACKAGES = [
     "agentenvs.harness.policies",
     "agentenvs.harness.policies.endpoint",
     "agentenvs.harness.ptgs",
+    "agentenvs.harness.ptgs.selftest",
     "agentenvs.harness.ptgs.trl",
     "agentenvs.harness.ray",
     "agentenvs.harness.replay",
@@ -39,12 +40,18 @@ PACKAGES = [
 
 
 _LAB_NEEDS = {"safetensors", "tokenizers", "torch", "transformers"}
+#: what trains is made of torch
+_OF_TORCH = (
+    "agentenvs.harness.lab.",
+    "agentenvs.harness.ptgs.scoring",
+    "agentenvs.harness.ptgs.selftest.",
+)
 
 
 @pytest.mark.parametrize("name", PACKAGES)
 def test_public_names_exist(name: str) -> None:
-    if name == "agentenvs.harness.lab":
-        pytest.importorskip("torch", reason="needs the extra `lab`")
+    if name in ("agentenvs.harness.lab", "agentenvs.harness.ptgs.selftest"):
+        pytest.importorskip("torch", reason="needs the extra `lab` or `hf`")
     module = importlib.import_module(name)
     assert module.__all__
     for public in module.__all__:
@@ -65,8 +72,7 @@ def test_every_module_says_what_is_public() -> None:
         try:
             module = importlib.import_module(info.name)
         except ModuleNotFoundError as missing:
-            # What trains the lab's models is made of torch.
-            if missing.name in _LAB_NEEDS and info.name.startswith("agentenvs.harness.lab."):
+            if missing.name in _LAB_NEEDS and info.name.startswith(_OF_TORCH):
                 continue
             raise
         if not hasattr(module, "__all__"):
