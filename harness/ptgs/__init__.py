@@ -19,7 +19,7 @@ from agentenvs.harness.ptgs.gate import Gate
 from agentenvs.harness.ptgs.law import TemperatureLaw, cold_start, temperature_law
 from agentenvs.harness.ptgs.loop import Feedback, feedback, tracked, tracking_error
 from agentenvs.harness.ptgs.premise import HeatingBin, HeatingPremise, heating_premise
-from agentenvs.harness.ptgs.protocol import Ids, Sampler
+from agentenvs.harness.ptgs.protocol import Ids, RefSampler, Sampler
 from agentenvs.harness.ptgs.sampler import PTGS
 from agentenvs.harness.ptgs.schedule import Ramp
 from agentenvs.harness.ptgs.theory import (
@@ -42,6 +42,7 @@ __all__ = [
     "HeatingPremise",
     "Ids",
     "Ramp",
+    "RefSampler",
     "Sampler",
     "Spread",
     "TemperatureLaw",

@@ -212,9 +212,13 @@ class HeatMatched:
         Raises:
             BadArgument: as `PTGS.rollout_temperatures`.
         """
-        self.inner.settings.ref_count(n)
+        self.ref_rollouts(n)
         self.temperatures(ids)
         return self.inner.rollout_temperatures(ids, n)
+
+    def ref_rollouts(self, n: int) -> int:
+        """Return how many of a group of `n` are at `t_ref`, as `PTGS.ref_rollouts` does."""
+        return self.inner.ref_rollouts(n)
 
     def update(
         self,

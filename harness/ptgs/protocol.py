@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Ids", "Sampler"]
+__all__ = ["Ids", "RefSampler", "Sampler"]
 
 Ids: TypeAlias = Sequence[str] | Sequence[int] | Sequence[str | int] | NDArray[Any]
 """Tasks: strings, or whole numbers 0 .. N - 1. One sampler takes one of the two kinds."""
@@ -51,4 +51,30 @@ class Sampler(Protocol):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` of a sampler with the same settings gave."""
+        ...
+
+
+@runtime_checkable
+class RefSampler(Sampler, Protocol):
+    """A sampler that may learn from the first rollouts of each group alone.
+
+    `record` tells these apart by itself. Who tells `update` instead, since groups of one task are
+    pooled or rollouts lack a verdict, counts them with `ref_rollouts`. A sampler that learns from
+    all rollouts alike needs neither.
+    """
+
+    def ref_rollouts(self, n: int) -> int:
+        """Return how many of a group of `n` these are, the first ones; 0 if all count alike."""
+        ...
+
+    def update(
+        self,
+        ids: Ids,
+        successes: ArrayLike,
+        n: ArrayLike,
+        *,
+        ref_successes: ArrayLike | None = None,
+        ref_n: ArrayLike | None = None,
+    ) -> None:
+        """Take in each group's counts, and where `ref_rollouts` is above 0 those of its own."""
         ...

@@ -116,10 +116,18 @@ class PTGS:
         Raises:
             BadArgument: as `temperatures`, or `n` below 1, or below 2 with `ref_share`.
         """
-        first = self.settings.ref_count(n)
+        first = self.ref_rollouts(n)
         rolled = np.repeat(self.temperatures(ids, step=step)[:, None], n, axis=1)
         rolled[:, :first] = self.settings.rails[1]
         return rolled
+
+    def ref_rollouts(self, n: int) -> int:
+        """Return how many of a group of `n` are at `t_ref` to feed the posterior; its first ones.
+
+        Raises:
+            BadArgument: `n` below 1, or below 2 with `ref_share`.
+        """
+        return self.settings.ref_count(n)
 
     def update(
         self,
@@ -167,7 +175,7 @@ class PTGS:
         read = self._memory.slots.read(ids)
         table = outcome_table(len(read), outcomes)
         n = table.shape[1]
-        first = self.settings.ref_count(n)
+        first = self.ref_rollouts(n)
         at_ref = {"ref_successes": table[:, :first].sum(axis=1), "ref_n": first} if first else {}
         self.update(ids, table.sum(axis=1), n, step=step, **at_ref)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.ptgs.protocol import Sampler
+from agentenvs.harness.ptgs.protocol import RefSampler, Sampler
 
 __all__ = ["ask", "tell"]
 
@@ -30,8 +30,6 @@ def ask(sampler: Sampler, ids: Sequence[Any], size: int) -> NDArray[np.float64]:
     """
     heads = _heads(ids, size)
     tasks = list(dict.fromkeys(heads))
-    # What goes by the whole batch has to see it in one call.
-    sampler.temperatures(tasks)
     table = np.asarray(sampler.rollout_temperatures(tasks, size), dtype=np.float64)
     if table.shape != (len(tasks), size):
         raise BadArgument(
@@ -77,14 +75,21 @@ def tell(
         return np.bincount(groups, weights=table.sum(axis=1), minlength=len(tasks)).astype(np.int64)
 
     s, n = pooled(success), pooled(known)
-    first = _first_at_ref(sampler, size)
-    ref_s, ref_n = pooled(success[:, :first]), pooled(known[:, :first])
-    kept = np.flatnonzero((n > 0) & ((ref_n > 0) | (first == 0)))
-    if kept.size:
-        counts: dict[str, Any] = (
-            {"ref_successes": ref_s[kept], "ref_n": ref_n[kept]} if first else {}
-        )
-        sampler.update([tasks[at] for at in kept], s[kept], n[kept], **counts)
+    if isinstance(sampler, RefSampler) and (first := sampler.ref_rollouts(size)):
+        ref_s, ref_n = pooled(success[:, :first]), pooled(known[:, :first])
+        kept = np.flatnonzero(ref_n)
+        if kept.size:
+            sampler.update(
+                [tasks[at] for at in kept],
+                s[kept],
+                n[kept],
+                ref_successes=ref_s[kept],
+                ref_n=ref_n[kept],
+            )
+    else:
+        kept = np.flatnonzero(n)
+        if kept.size:
+            sampler.update([tasks[at] for at in kept], s[kept], n[kept])
     return len(tasks) - int(kept.size)
 
 
@@ -99,10 +104,3 @@ def _heads(ids: Sequence[Any], size: int) -> list[Any]:
                 f"got tasks {heads[at // size]!r} and {task!r}."
             )
     return heads
-
-
-def _first_at_ref(sampler: Any, size: int) -> int:
-    """Return how many rows of a group are played at T_ref, and alone feed the posterior."""
-    settings = getattr(getattr(sampler, "inner", sampler), "settings", None)
-    count = getattr(settings, "ref_count", None)
-    return int(count(size)) if count is not None else 0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from agentenvs.errors import BadArgument, SettingsDiffer
-from agentenvs.harness.ptgs import PTGS, Fixed, Gate, HeatMatched, Sampler, Spread
+from agentenvs.harness.ptgs import PTGS, Fixed, Gate, HeatMatched, RefSampler, Sampler, Spread
 
 Same = Callable[[Mapping[str, Any], Mapping[str, Any]], None]
 TASKS = [f"task {at}" for at in range(8)]
@@ -153,6 +153,22 @@ def test_matched_heat_keeps_the_share_at_t_ref_and_watches_what_was_played() -> 
     assert all(name.startswith(side) for name in seen)
     with pytest.raises(BadArgument, match="`n` of at least 2"):
         matched.rollout_temperatures(TASKS, 1)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.9])
+@pytest.mark.parametrize("wrap", [lambda sampler: sampler, HeatMatched])
+def test_who_pools_groups_can_tell_the_rollouts_at_t_ref_apart(wrap: Any, share: float) -> None:
+    sampler = wrap(PTGS(seed=2, ref_share=share))
+    assert isinstance(sampler, RefSampler)
+    first = sampler.ref_rollouts(4)
+    assert first == {0.0: 0, 0.25: 1, 0.9: 3}[share]
+    rolled = sampler.rollout_temperatures(TASKS, 4)
+    assert (rolled[:, :first] == 1.0).all()
+    assert (rolled[:, first:] != 1.0).all()
+
+
+def test_samplers_that_learn_from_all_rollouts_alike_need_not_say_so() -> None:
+    assert not isinstance(Fixed(1.0), RefSampler)
 
 
 def test_what_cannot_be_matched() -> None:

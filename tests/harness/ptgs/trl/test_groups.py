@@ -30,6 +30,22 @@ def test_a_sampler_that_goes_by_the_batch_sees_the_whole_batch() -> None:
     assert len(set(ask(HeatMatched(PTGS(seed=3)), IDS, 2).tolist())) == 1
 
 
+def test_a_sampler_is_asked_once_a_batch() -> None:
+    asked: list[object] = []
+
+    class Counted(Spread):
+        def temperatures(self, ids: object) -> np.ndarray:
+            asked.append("temperatures")
+            return super().temperatures(ids)  # type: ignore[arg-type]
+
+        def rollout_temperatures(self, ids: object, n: int) -> np.ndarray:
+            asked.append(ids)
+            return super().rollout_temperatures(ids, n)  # type: ignore[arg-type]
+
+    ask(Counted(0.5, 2.0), ["b", "b", "a", "a", "b", "b"], 2)
+    assert asked == [["b", "a"]]
+
+
 def test_every_group_is_told_uniform_ones_too() -> None:
     sampler = PTGS(keep_events=True)
     ask(sampler, IDS, 2)
@@ -73,6 +89,26 @@ def test_a_sampler_with_the_protocol_alone_is_told_too() -> None:
     sampler = Fixed(1.0)
     tell(sampler, IDS, 2, ALL, np.array([True, True, True, False]))
     assert sampler.stats()["groups"] == 2
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_sampler_of_yours_may_learn_from_the_first_rollouts_alone(first: int) -> None:
+    told: list[object] = []
+
+    class Own(Fixed):
+        def ref_rollouts(self, n: int) -> int:
+            return first
+
+        def update(self, ids: object, successes: object, n: object, **more: object) -> None:
+            told.append([ids, successes, n, more])
+
+    scored = np.array([True, True, False, True])
+    # Without a verdict on the first rollouts there is nothing to learn.
+    assert tell(Own(1.0), IDS, 2, ALL, scored) == first
+    ((ids, s, n, more),) = told  # type: ignore[misc]
+    kept = ["a", "b"][: 2 - first]
+    assert (ids, s.tolist(), n.tolist()) == (kept, [2, 1][: 2 - first], [2, 1][: 2 - first])
+    assert sorted(more) == (["ref_n", "ref_successes"] if first else [])
 
 
 @pytest.mark.parametrize(
