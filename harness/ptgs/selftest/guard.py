@@ -126,7 +126,15 @@ class Guarded:
 
 def _played(row: Played) -> Played:
     task = row.task.item() if isinstance(row.task, np.generic) else row.task
-    return Played(task, float(row.temperature), _ids(row.tokens), bool(row.success))
+    return Played(task, float(row.temperature), _ids(row.tokens), _verdict(row.success))
+
+
+def _verdict(success: Any) -> bool | None:
+    if success is None:
+        return None
+    if success != success:
+        raise ValueError("`success` is no number; give None where there is no verdict")
+    return bool(success)
 
 
 def _trained(row: Trained) -> Trained:

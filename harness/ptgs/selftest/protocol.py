@@ -18,13 +18,14 @@ class Played:
         temperature: that it was played at.
         tokens: what tells the rollout from others: all its ids, or those that are scored. The
             same tokens as in `Trained`.
-        success: whether it succeeded.
+        success: whether it succeeded; None where there is no verdict, such as after an outage.
+            Such a rollout counts in no group that the sampler is told of.
     """
 
     task: str | int
     temperature: float
     tokens: Sequence[int]
-    success: bool
+    success: bool | None
 
 
 @dataclass(frozen=True)

@@ -63,11 +63,11 @@ class Run:
 
 
 def groups(played: list[Played]) -> dict[str | int, tuple[int, int]]:
-    """Return (successes, rollouts) of each task."""
+    """Return (successes, rollouts) of each task, of those with a verdict."""
     counts: dict[str | int, tuple[int, int]] = {}
     for one in played:
         won, n = counts.get(one.task, (0, 0))
-        counts[one.task] = (won + bool(one.success), n + 1)
+        counts[one.task] = (won + bool(one.success), n + (one.success is not None))
     return counts
 
 
@@ -120,7 +120,9 @@ def fingerprint(trainer: Guarded) -> list[tuple[float, float]]:
 
 def _enough(run: Run) -> bool:
     uniform = any(
-        won in (0, n) for step in run.steps for won, n in groups(list(step.trace.played)).values()
+        n and won in (0, n)
+        for step in run.steps
+        for won, n in groups(list(step.trace.played)).values()
     )
     mixed = any(len({one.temperature for one in step.trace.trained}) > 1 for step in run.steps)
     return uniform and mixed

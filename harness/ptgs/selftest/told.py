@@ -30,6 +30,7 @@ def told(run: Run) -> Found:
                 raise Wrong(
                     f"in step {number} the sampler was told {won} of {n} successes for task "
                     f"{task!r}, played were {played[task][0]} of {played[task][1]}"
+                    f"{_unjudged(step, task)}"
                 )
         for task, (won, n) in played.items():
             if task not in heard and won not in (0, n):
@@ -53,7 +54,7 @@ def uniform(run: Run) -> Found:
     for number, step in enumerate(run.steps, 1):
         heard = _heard(step)
         for task, (won, n) in groups(list(step.trace.played)).items():
-            if won in (0, n):
+            if n and won in (0, n):
                 all_won, all_lost = all_won + (won == n), all_lost + (won != n)
                 if task not in heard:
                     missed.append(f"task {task!r} of step {number}, {won} of {n}")
@@ -65,12 +66,19 @@ def uniform(run: Run) -> Found:
             {"groups": float(total), "missed": float(len(missed))},
         )
     if not total:
-        raise Undecided("every group was mixed, so that none could be filtered: play more steps")
+        raise Undecided(
+            "no group was without contrast, so that none could be filtered: play more steps"
+        )
     return Found(
         f"the sampler was told of groups without contrast too: {all_lost} that all failed, "
         f"{all_won} that all succeeded",
         {"groups": float(total), "missed": 0.0},
     )
+
+
+def _unjudged(step: Step, task: str | int) -> str:
+    none = sum(one.task == task and one.success is None for one in step.trace.played)
+    return f" with a verdict and {none} without" if none else ""
 
 
 def _heard(step: Step) -> dict[str | int, tuple[int, int]]:
