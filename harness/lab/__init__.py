@@ -7,10 +7,9 @@ of these names.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from agentenvs.errors import AgentEnvsError
+from agentenvs.harness.lazy import Extra, lazily
 
 if TYPE_CHECKING:
     from agentenvs.harness.lab.config import LabConfig, bundled
@@ -37,34 +36,15 @@ __all__ = [
     "score",
 ]
 
-_HOMES = {
-    "LabConfig": "config",
-    "Rollouts": "rollouts",
-    "Shape": "model",
-    "StudyFolder": "folder",
-    "TensorWorld": "world",
-    "TinyLM": "model",
-    "build_tokenizer": "tokenizer",
-    "bundled": "config",
-    "load": "model",
-    "run_study": "study",
-    "sample": "rollouts",
-    "save": "model",
-    "score": "rollouts",
+_MODULES = {
+    "config": ("LabConfig", "bundled"),
+    "folder": ("StudyFolder",),
+    "model": ("Shape", "TinyLM", "load", "save"),
+    "rollouts": ("Rollouts", "sample", "score"),
+    "study": ("run_study",),
+    "tokenizer": ("build_tokenizer",),
+    "world": ("TensorWorld",),
 }
-_EXTRA = ("torch", "transformers", "tokenizers", "safetensors")
+_EXTRA = Extra("The lab", "lab", ("torch", "transformers", "tokenizers", "safetensors"))
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'agentenvs.harness.lab' has no attribute {name!r}")
-    try:
-        return getattr(importlib.import_module(f"agentenvs.harness.lab.{_HOMES[name]}"), name)
-    except ModuleNotFoundError as error:
-        if error.name not in _EXTRA:
-            raise
-        raise AgentEnvsError(f"The lab needs {error.name}: pip install 'agentenvs[lab]'") from error
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(__name__, _MODULES, _EXTRA)

@@ -86,7 +86,7 @@ def row_scores(logits: Any, tokens: Any, temperatures: Any) -> RowScores:
             f"{logits.dtype}."
         )
     rows, length, vocabulary = logits.shape
-    heat = check_temperatures(temperatures, rows, device=logits.device)
+    t = check_temperatures(temperatures, rows, device=logits.device)
     if tuple(tokens.shape) != (rows, length) or tokens.dtype != torch.int64:
         raise BadArgument(
             f"Expected tokens of shape ({rows}, {length}), int64, got {tuple(tokens.shape)}, "
@@ -99,7 +99,7 @@ def row_scores(logits: Any, tokens: Any, temperatures: Any) -> RowScores:
                 f"Expected token ids from 0 to {vocabulary - 1}, got {least} to {most}: give "
                 "places that do not count any id of the vocabulary."
             )
-    logs = (logits.float() / heat[:, None, None]).log_softmax(-1)
+    logs = (logits.float() / t[:, None, None]).log_softmax(-1)
     chances = logs.exp()
     # A token that is ruled out has log-probability -inf, and 0 times that is no number.
     entropies = -(chances * logs.masked_fill(chances == 0, 0.0)).sum(-1)
@@ -120,11 +120,11 @@ class RowTemperature:
         temperatures: (B,).
 
     Raises:
-        BadArgument: None, no list, not finite, or not above 0.
+        BadArgument: None, no list, an empty one, not finite, or not above 0.
     """
 
     def __init__(self, temperatures: Any) -> None:
-        self.temperatures = check_temperatures(temperatures, _rows_of(temperatures))
+        self.temperatures = _listed(temperatures)
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         """Return scores / T, (B, V).
@@ -137,13 +137,20 @@ class RowTemperature:
                 f"Expected {len(self.temperatures)} rows, one a temperature, got {len(scores)}: "
                 "beams and `num_return_sequences` repeat rows; repeat the temperatures as they do."
             )
-        heat = self.temperatures.to(scores.device)[:, None]
-        return (scores.float() / heat).to(scores.dtype)
+        t = self.temperatures.to(scores.device)[:, None]
+        return (scores.float() / t).to(scores.dtype)
 
 
-def _rows_of(temperatures: Any) -> int:
-    """Return how many temperatures a list, an array or a tensor has; 0 of what is none."""
+def _listed(temperatures: Any) -> Any:
+    """Return the temperatures of as many rows as there are, checked."""
+    if temperatures is None:
+        raise BadArgument("Expected the temperatures that rows are to be drawn at, got None.")
     try:
-        return len(temperatures)
+        rows = len(temperatures)
     except TypeError:
-        return 0
+        raise BadArgument(
+            f"Expected a list of temperatures, one a row, got {temperatures!r} alone."
+        ) from None
+    if not rows:
+        raise BadArgument("Expected a list of temperatures, one a row, got an empty one.")
+    return check_temperatures(temperatures, rows)

@@ -9,10 +9,9 @@ Names load when they are first used; `selftest` needs torch.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from agentenvs.errors import AgentEnvsError
+from agentenvs.harness.lazy import Extra, lazily
 
 if TYPE_CHECKING:
     from agentenvs.harness.ptgs.selftest.protocol import Played, Trace, Trained, Trainer
@@ -22,29 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Check", "Played", "Recorder", "Report", "Trace", "Trained", "Trainer", "selftest"]
 
-_HOMES = {
-    "Check": "report",
-    "Played": "protocol",
-    "Recorder": "recorder",
-    "Report": "report",
-    "Trace": "protocol",
-    "Trained": "protocol",
-    "Trainer": "protocol",
-    "selftest": "suite",
+_MODULES = {
+    "protocol": ("Played", "Trace", "Trained", "Trainer"),
+    "recorder": ("Recorder",),
+    "report": ("Check", "Report"),
+    "suite": ("selftest",),
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'agentenvs.harness.ptgs.selftest' has no attribute {name!r}")
-    home = f"agentenvs.harness.ptgs.selftest.{_HOMES[name]}"
-    try:
-        return getattr(importlib.import_module(home), name)
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise AgentEnvsError("The self-test needs torch: pip install 'agentenvs[hf]'") from error
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(__name__, _MODULES, Extra("The self-test", "hf", ("torch",)))

@@ -21,7 +21,7 @@ _NONE = "draws do not follow softmax(z / T), and no common mistake says why"
 def why_drawn(
     probe: Probe,
     rows: NDArray[np.int64],
-    heat: NDArray[np.float32],
+    temperatures: NDArray[np.float32],
     drawn: NDArray[np.int64],
     batch: int,
 ) -> str:
@@ -30,11 +30,11 @@ def why_drawn(
     Args:
         probe: the prompts and the two temperatures.
         rows: (N,) which prompt each row has.
-        heat: (N,) its temperature.
+        temperatures: (N,) its temperature.
         drawn: (N,) the token that was drawn.
         batch: how many rows were sampled at a time.
     """
-    hot = torch.from_numpy((heat != np.float32(probe.low)).astype(np.int64))
+    hot = torch.from_numpy((temperatures != np.float32(probe.low)).astype(np.int64))
     first = hot[torch.arange(len(hot)) // batch * batch]
     where, tokens = torch.from_numpy(rows), torch.from_numpy(drawn)
     kinds = [

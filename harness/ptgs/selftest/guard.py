@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -51,7 +52,10 @@ class Guarded:
         """Return (B, L, V)."""
         with _told("logits"):
             got = self._trainer.logits(ids)
-        return _shaped("logits", got, (*ids.shape, self.vocabulary))
+        got = _shaped("logits", got, (*ids.shape, self.vocabulary))
+        if not got.is_floating_point():
+            raise Wrong(f"`logits` gave {got.dtype}, expected floats")
+        return got
 
     def sample(self, prompts: Any, temperatures: Any, length: int) -> Any:
         """Return (B, length) on the CPU."""
@@ -93,16 +97,13 @@ class Guarded:
             got = self._trainer.step()
         if not isinstance(got, Trace):
             raise Wrong(f"`step` gave {type(got).__name__}, expected a Trace")
-        for name, kind in (("played", Played), ("trained", Trained)):
-            for one in getattr(got, name):
-                if not isinstance(one, kind):
-                    raise Wrong(f"`Trace.{name}` has a {type(one).__name__}, no {kind.__name__}")
-        if not got.played:
+        played, trained = _rows(got, "played", Played), _rows(got, "trained", Trained)
+        if not played:
             raise Wrong("`step` showed no rollouts in `Trace.played`")
         try:
-            return Trace(list(map(_played, got.played)), list(map(_trained, got.trained)))
-        except (TypeError, ValueError) as error:
-            raise Wrong(f"`step` showed rows that cannot be read: {error}") from None
+            return Trace(list(map(_played, played)), list(map(_trained, trained)))
+        except Exception as error:
+            raise Wrong(f"`step` showed rows that cannot be read: {error}") from error
 
     def save(self, folder: str) -> None:
         """Write a checkpoint."""
@@ -115,17 +116,43 @@ class Guarded:
             self._trainer.load(folder)
 
     def _tokens(self) -> Any:
-        named = getattr(self._trainer, "tokens", None)
+        trainer: Any = self._trainer
+        with _told("tokens"):
+            # `getattr` takes a property that raises AttributeError for none.
+            there = hasattr(type(trainer), "tokens") or hasattr(trainer, "tokens")
+            named = trainer.tokens if there else None
         if named is None:
             return torch.arange(self.vocabulary)
-        ids = [int(i) for i in named]
+        try:
+            ids = [operator.index(i) for i in named]
+        except (TypeError, ValueError):
+            raise Wrong(f"`tokens` is {_short(named)}, expected ids") from None
         if len(set(ids)) < 2 or min(ids) < 0 or max(ids) >= self.vocabulary:
             raise Wrong(f"`tokens` are {ids[:8]}, expected 2 ids or more below {self.vocabulary}")
         return torch.tensor(ids)
 
 
+def _rows(trace: Trace, name: str, kind: type) -> list[Any]:
+    given = getattr(trace, name)
+    if not isinstance(given, Iterable):
+        raise Wrong(f"`Trace.{name}` is a {type(given).__name__}, expected a list")
+    with _told("step"):
+        rows = list(given)
+    for one in rows:
+        if not isinstance(one, kind):
+            raise Wrong(f"`Trace.{name}` has a {type(one).__name__}, no {kind.__name__}")
+    return rows
+
+
+def _short(value: Any) -> str:
+    words = repr(value)
+    return words if len(words) <= 60 else f"{words[:60]}..."
+
+
 def _played(row: Played) -> Played:
     task = row.task.item() if isinstance(row.task, np.generic) else row.task
+    if not isinstance(task, str | int):
+        raise ValueError(f"`task` is {_short(task)}, expected a string or a whole number")
     return Played(task, float(row.temperature), _ids(row.tokens), _verdict(row.success))
 
 

@@ -17,7 +17,7 @@ import torch
 
 from agentenvs.harness.ptgs.selftest.explanations import right
 from agentenvs.harness.ptgs.selftest.guard import Guarded
-from agentenvs.harness.ptgs.selftest.outcome import Found, Undecided, Wrong
+from agentenvs.harness.ptgs.selftest.outcome import Seen, Undecided, Wrong
 from agentenvs.harness.ptgs.selftest.probe import Probe, chunk_rows, exact, last_logits
 
 __all__ = ["MOST_PAIRS", "identity"]
@@ -44,7 +44,7 @@ class _Sum(NamedTuple):
     tolerance: float
 
 
-def identity(trainer: Guarded, probe: Probe, most: int) -> Found:
+def identity(trainer: Guarded, probe: Probe, most: int) -> Seen:
     """Enumerate at two temperatures, mixed in one batch.
 
     Args:
@@ -82,7 +82,7 @@ def identity(trainer: Guarded, probe: Probe, most: int) -> Found:
         )
     if any(one.at_one < 3 * one.tolerance for one in sums):
         raise Undecided(f"{words} {should}, but so it would be if scores were those at T = 1", told)
-    return Found(
+    return Seen(
         f"{words} {should}, to {worst.rest:.1g} of its terms; scored at T = 1 it would be off by "
         f"{min(one.at_one for one in sums):.2g}",
         told,
@@ -96,22 +96,22 @@ def _likeliest(probe: Probe, most: int) -> Any:
 
 
 def _sums(trainer: Guarded, probe: Probe, ids: Any, length: int) -> list[_Sum]:
-    prompt, heat = probe.prompts[:1], (probe.low, probe.high)
+    prompt, both = probe.prompts[:1], (probe.low, probe.high)
     every = torch.cartesian_prod(*[ids] * length).view(-1, length)
-    weights = [_chances(trainer, prompt, t, ids, length) for t in heat]
-    totals = [[torch.zeros_like(exact(p)) for p in trainer.parameters()] for _ in heat]
+    weights = [_chances(trainer, prompt, t, ids, length) for t in both]
+    totals = [[torch.zeros_like(exact(p)) for p in trainer.parameters()] for _ in both]
     step = max(1, chunk_rows(trainer.vocabulary, prompt.shape[1] + length) // 2)
     for at in torch.arange(len(every)).split(step):
         # Both temperatures in one batch: one for all rows would be wrong for one of the two.
         rows = at.repeat_interleave(2)
-        t = torch.tensor(heat, dtype=torch.float32).repeat(len(at))
+        t = torch.tensor(both, dtype=torch.float32).repeat(len(at))
         logs, _ = trainer.score(prompt.expand(len(rows), -1), every[rows], t)
         for which, total in enumerate(totals):
             each = exact(logs[which::2].sum(-1))
             value = (weights[which][at].to(each.device) * each).sum()
             _add(total, trainer.gradients(value, "score", again=which == 0))
     found = []
-    for t, total in zip(heat, totals, strict=True):
+    for t, total in zip(both, totals, strict=True):
         terms, expected, at_one = _sizes(trainer, prompt, t, ids, probe.seed)
         if len(ids) < trainer.vocabulary:
             _add(total, [None if part is None else -part for part in expected])
@@ -122,13 +122,13 @@ def _sums(trainer: Guarded, probe: Probe, ids: Any, length: int) -> list[_Sum]:
 
 def _chances(trainer: Guarded, prompt: Any, t: float, ids: Any, length: int) -> Any:
     """Return pi_T of all completions of these tokens, (K ** length,), float64."""
-    heat = float(np.float32(t))
+    exactly = float(np.float32(t))
     first = last_logits(trainer, prompt)[:, 0]
-    logs = right(first, first.new_full((1,), heat))[0, ids]
+    logs = right(first, first.new_full((1,), exactly))[0, ids]
     if length == 2:
         longer = torch.cat([prompt.expand(len(ids), -1), ids[:, None]], 1)
         second = last_logits(trainer, longer)[:, 0]
-        behind = right(second, second.new_full((len(ids),), heat))[:, ids]
+        behind = right(second, second.new_full((len(ids),), exactly))[:, ids]
         logs = (logs[:, None] + behind).ravel()
     return logs.exp()
 

@@ -15,10 +15,10 @@ from typing import Any
 import torch
 
 from agentenvs.harness.ptgs.selftest.explanations import right
-from agentenvs.harness.ptgs.selftest.outcome import Found, Undecided, Wrong
+from agentenvs.harness.ptgs.selftest.outcome import Seen, Undecided, Wrong
 from agentenvs.harness.ptgs.selftest.probe import Precision, last_logits, sizes_of
 from agentenvs.harness.ptgs.selftest.protocol import Trained
-from agentenvs.harness.ptgs.selftest.steps import Run
+from agentenvs.harness.ptgs.selftest.steps import Run, shows
 
 __all__ = ["loss"]
 
@@ -26,7 +26,7 @@ __all__ = ["loss"]
 _MOST, _FIRST = 32, 64
 
 
-def loss(run: Run, precision: Precision) -> Found:
+def loss(run: Run, precision: Precision) -> Seen:
     """Compare what the loss saw before the first update.
 
     Raises:
@@ -34,8 +34,10 @@ def loss(run: Run, precision: Precision) -> Found:
         Undecided: the trace does not say enough.
     """
     if run.first is None:
-        raise Undecided("no row reached the loss before the first update of a step")
-    rows = [row for row in run.first.trace.trained if not row.update][:_MOST]
+        raise Undecided(
+            "no row with a scored token reached the loss before the first update of a step"
+        )
+    rows = [row for row in run.first.trace.trained if shows(row)][:_MOST]
     if any(row.log_probs is None or row.old_log_probs is None for row in rows):
         raise Undecided(
             "`Trained.log_probs` and `old_log_probs` say nothing, so that what the loss saw is "
@@ -67,10 +69,10 @@ class _Judged:
         ids = torch.tensor([row.tokens[:end]])
         z = last_logits(run.trainer, ids, end - places[0] + 1)[0, :-1]
         z = z[[at - places[0] for at in places]]
-        chosen, heat = ids[0, places][:, None], z.new_full((len(z),), row.temperature)
+        chosen, t = ids[0, places][:, None], z.new_full((len(z),), row.temperature)
         sizes = sizes_of(z).maximum(z.gather(1, chosen)[:, 0].abs())
         self.tolerance = float(precision.of_logs(sizes, row.temperature).max())
-        at_t = right(z, heat).gather(1, chosen)[:, 0]
+        at_t = right(z, t).gather(1, chosen)[:, 0]
         at_one = z.log_softmax(-1).gather(1, chosen)[:, 0]
         both = {"old": z.new_tensor(old), "current": z.new_tensor(current)}
         self.apart = _far(at_t, at_one)
@@ -95,7 +97,7 @@ def _far(one: Any, other: Any) -> float:
     return float((one - other).abs().max())
 
 
-def _sum_up(judged: list[_Judged], rows: Sequence[Trained]) -> Found:
+def _sum_up(judged: list[_Judged], rows: Sequence[Trained]) -> Seen:
     words = {"old": "old log-probabilities", "current": "log-probabilities"}
     worst = {which: max(one.off[which] for one in judged) for which in words}
     told = {f"error/{which}": value for which, value in worst.items()}
@@ -112,7 +114,7 @@ def _sum_up(judged: list[_Judged], rows: Sequence[Trained]) -> Found:
         )
     if not any(one.apart > 3 * one.tolerance for one in judged):
         raise Undecided("what the loss saw is right, but it would be the same at T = 1")
-    return Found(
+    return Seen(
         f"before the first update old and current log-probabilities of {len(rows)} rows in the "
         f"loss are those at the row's T, to {max(worst.values()):.1g}",
         told,

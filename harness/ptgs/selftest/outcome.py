@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from agentenvs.harness.ptgs.selftest.report import FAILED, NOT_RUN, PASSED, Check
 
-__all__ = ["Found", "TrainerRaised", "Undecided", "Wrong", "carry_out"]
+__all__ = ["Seen", "TrainerRaised", "Undecided", "Wrong", "carry_out"]
 
 
-class Found(NamedTuple):
+class Seen(NamedTuple):
     """A check passed: what was seen, and what was measured."""
 
     words: str
@@ -42,7 +42,7 @@ class TrainerRaised(Exception):
         self.error = error
 
 
-def carry_out(name: str, check: Callable[[], Found]) -> Check:
+def carry_out(name: str, check: Callable[[], Seen]) -> Check:
     """Return how a check ended. What the self-test itself does amiss is raised."""
     try:
         found = check()

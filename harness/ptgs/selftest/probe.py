@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from agentenvs.harness.ptgs.selftest.guard import Guarded
-from agentenvs.harness.ptgs.selftest.outcome import Found, Wrong
+from agentenvs.harness.ptgs.selftest.outcome import Seen, Wrong
 
 __all__ = [
     "Precision",
@@ -69,7 +69,7 @@ class Precision:
 
 @dataclass(frozen=True)
 class Probe:
-    """Attributes: M prompts (M, P), their next-token logits z (M, V) in float64, and T.
+    """Prompts for which two temperatures tell most, and those temperatures.
 
     Attributes:
         prompts: (M, P) int64.
@@ -96,8 +96,8 @@ class Probe:
 
     def temperatures(self, rows: int) -> Any:
         """Return as many different temperatures, in no order, float32."""
-        heat = np.geomspace(self.low, self.high, rows)
-        mixed = np.random.default_rng(self.seed + 1).permutation(heat)
+        rising = np.geomspace(self.low, self.high, rows)
+        mixed = np.random.default_rng(self.seed + 1).permutation(rising)
         return torch.tensor(mixed, dtype=torch.float32)
 
     def completions(self, rows: int, length: int) -> Any:
@@ -134,7 +134,7 @@ def last_logits(trainer: Guarded, ids: Any, last: int = 1) -> Any:
     return torch.cat(parts)
 
 
-def forward(trainer: Guarded, seed: int) -> tuple[Precision, Found]:
+def forward(trainer: Guarded, seed: int) -> tuple[Precision, Seen]:
     """Return the precision of a trainer's forward pass, once it is known to repeat.
 
     Raises:
@@ -169,7 +169,7 @@ def forward(trainer: Guarded, seed: int) -> tuple[Precision, Found]:
         )
     return (
         Precision(precision.name, precision.eps, noise),
-        Found(
+        Seen(
             f"the forward pass repeats, alone and among other rows, to {noise:.1g} "
             f"({precision.name})",
             {"difference": noise, "tolerance": allowed, "largest_logit": largest},

@@ -35,7 +35,8 @@ class Trained:
     Attributes:
         tokens: as in `Played`.
         temperature: that the row was scored at.
-        log_probs: what the loss saw of the current policy, one number a scored token.
+        log_probs: what the loss saw of the current policy, one number a scored token; none where
+            the loss masks the whole row.
         old_log_probs: what it saw of the policy that played, likewise: those that the ratio is
             taken against, or `log_probs` themselves where a loss keeps no others.
         positions: where the scored tokens lie in `tokens`, if these are a whole row of ids that

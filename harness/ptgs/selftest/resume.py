@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agentenvs.harness.ptgs.selftest.guard import Guarded
-from agentenvs.harness.ptgs.selftest.outcome import Found, Undecided, Wrong
+from agentenvs.harness.ptgs.selftest.outcome import Seen, Undecided, Wrong
 from agentenvs.harness.ptgs.selftest.recorder import Recorder
 from agentenvs.harness.ptgs.selftest.rows import near
 from agentenvs.harness.ptgs.selftest.steps import Build, Run, Step, one_step
@@ -17,7 +17,7 @@ from agentenvs.harness.ptgs.selftest.steps import Build, Run, Step, one_step
 __all__ = ["resume"]
 
 
-def resume(run: Run, build: Build, seed: int) -> Found:
+def resume(run: Run, build: Build, seed: int) -> Seen:
     """Save, do a step, load into a fresh trainer, do the step again.
 
     Raises:
@@ -45,7 +45,7 @@ def resume(run: Run, build: Build, seed: int) -> Found:
         if again
         else "the rollouts were others: what they are drawn from is not in the checkpoint"
     )
-    return Found(
+    return Seen(
         f"resumed, the posterior is the one saved and {len(second.asked())} tasks get the "
         f"temperatures that they would have got; {rest}",
         {"tasks": float(len(second.asked())), "same_rollouts": float(again)},

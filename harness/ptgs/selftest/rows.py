@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agentenvs.harness.ptgs.selftest.outcome import Found, Undecided, Wrong
+from agentenvs.harness.ptgs.selftest.outcome import Seen, Undecided, Wrong
 from agentenvs.harness.ptgs.selftest.protocol import Trained
 from agentenvs.harness.ptgs.selftest.recorder import Given
 from agentenvs.harness.ptgs.selftest.steps import Run, Step
@@ -15,7 +15,7 @@ __all__ = ["rows", "temperatures"]
 _NEAR = 1e-5
 
 
-def temperatures(run: Run) -> Found:
+def temperatures(run: Run) -> Seen:
     """See that each rollout was played at a temperature that the sampler gave its task.
 
     Raises:
@@ -27,7 +27,7 @@ def temperatures(run: Run) -> Found:
         given = step.given()
         if not given:
             raise Wrong(f"in step {number} the sampler was not asked for temperatures")
-        late = _late(step)
+        late, alone = _late(step), _of_groups(step)
         for one in step.trace.played:
             had = given.get(one.task)
             if had is None:
@@ -36,9 +36,11 @@ def temperatures(run: Run) -> Found:
                     f"asked; asked for {_some(given)}"
                 )
             if not near(one.temperature, had):
-                why = " (that is what it gave after it was told)" * near(
-                    one.temperature, late.get(one.task, ())
-                )
+                why = ""
+                if near(one.temperature, late.get(one.task, ())):
+                    why = " (that is what it gave after it was told)"
+                elif near(one.temperature, alone.get(one.task, ())):
+                    why = " (that is the group's: each rollout has its own)"
                 raise Wrong(
                     f"step {number} played task {one.task!r} at T = {one.temperature:.6g}, the "
                     f"sampler gave {_list(had)}{why}"
@@ -47,14 +49,14 @@ def temperatures(run: Run) -> Found:
             different.update(had)
     if len(different) < 2:
         raise Undecided("all tasks had the same temperature: play more than one task a step")
-    return Found(
+    return Seen(
         f"{total} rollouts of {len(run.steps)} steps were played at the temperatures that the "
         "sampler gave their tasks",
         {"rollouts": float(total)},
     )
 
 
-def rows(run: Run) -> Found:
+def rows(run: Run) -> Seen:
     """See that each row of the loss is a rollout that was played, with its temperature.
 
     Raises:
@@ -90,7 +92,7 @@ def rows(run: Run) -> Found:
         )
     if not decides:
         raise Undecided("no step had rows of different temperatures in its loss")
-    return Found(
+    return Seen(
         f"{total} rows reached the loss with the temperature that they were played at",
         {"rows": float(total)},
     )
@@ -108,6 +110,8 @@ def _why(run: Run) -> str:
         return " (every row was scored at T = 1)"
     if any(_alone(step.trace.trained) for step in run.steps):
         return " (all rows of a step were scored at one temperature)"
+    if _within_groups(run):
+        return " (temperatures of other rows of the group: they were mixed up inside it)"
     if all(near(row.temperature, played) for row in trained):
         return " (temperatures of other rows: they were shuffled or split apart from the rows)"
     return ""
@@ -118,14 +122,28 @@ def _alone(trained: Iterable[Trained]) -> bool:
     return len(kinds) > 1 and len(set(kinds)) == 1
 
 
+def _within_groups(run: Run) -> bool:
+    for step in run.steps:
+        given, tasks = step.given(), {one.tokens: one.task for one in step.trace.played}
+        if not all(
+            near(row.temperature, given.get(tasks[row.tokens], ())) for row in step.trace.trained
+        ):
+            return False
+    return True
+
+
+def _of_groups(step: Step) -> dict[str | int, set[float]]:
+    return {one.task: set(one.temperatures) for one in step.waiting() if not one.rolled}
+
+
 def _late(step: Step) -> dict[str | int, set[float]]:
-    had = step.given()
+    told: set[str | int] = set()
     later: dict[str | int, set[float]] = {}
     for one in step.heard:
-        if isinstance(one, Given):
-            later.setdefault(one.task, set()).update(
-                t for t in one.temperatures if not near(t, had.get(one.task, ()))
-            )
+        if not isinstance(one, Given):
+            told.add(one.task)
+        elif one.task in told:
+            later.setdefault(one.task, set()).update(one.temperatures)
     return later
 
 

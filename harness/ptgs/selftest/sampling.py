@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from agentenvs.harness.ptgs.selftest.diagnosis import why_drawn
 from agentenvs.harness.ptgs.selftest.guard import Guarded
-from agentenvs.harness.ptgs.selftest.outcome import Found, Undecided, Wrong
+from agentenvs.harness.ptgs.selftest.outcome import Seen, Undecided, Wrong
 from agentenvs.harness.ptgs.selftest.planning import MARKS, MISS, Plan, bounds, starts
 from agentenvs.harness.ptgs.selftest.probe import Probe
 
@@ -26,7 +26,7 @@ __all__ = ["samples"]
 _ROWS, _MORE = 256, 8
 
 
-def samples(trainer: Guarded, probe: Probe, sizes: Plan) -> Found:
+def samples(trainer: Guarded, probe: Probe, sizes: Plan) -> Seen:
     """Draw and compare.
 
     Raises:
@@ -43,7 +43,7 @@ def samples(trainer: Guarded, probe: Probe, sizes: Plan) -> Found:
     rng = np.random.default_rng(probe.seed + 4)
     worst, odd = 0.0, ""
     for t in (probe.low, probe.high):
-        here = drawn.heat == np.float32(t)
+        here = drawn.temperatures == np.float32(t)
         u = _places(probe.z, t, drawn.rows[here], drawn.ids[here], rng.random(here.sum()))
         for at, (low, high) in zip(MARKS, bounds(probe, t, len(u)), strict=True):
             count = int((u <= at).sum())
@@ -58,10 +58,10 @@ def samples(trainer: Guarded, probe: Probe, sizes: Plan) -> Found:
     if odd:
         # What went wrong takes more draws to see than that something did.
         more = _draw(trainer, probe, _MORE * sizes.draws, 1)
-        why = why_drawn(probe, more.rows, more.heat, more.ids, _ROWS)
+        why = why_drawn(probe, more.rows, more.temperatures, more.ids, _ROWS)
         raise Wrong(f"{why} ({odd})", told)
     blind = "" if sizes.cut < MISS else "; a top-p of 0.95 would not have shown"
-    return Found(
+    return Seen(
         f"{2 * sizes.draws} one-token draws at T = {probe.low:.3g} and {probe.high:.3g}, mixed in "
         f"one batch, follow softmax(z / T){blind}",
         told,
@@ -72,7 +72,7 @@ class _Drawn(NamedTuple):
     """N rows: which prompt, at which temperature, and the token that was drawn."""
 
     rows: NDArray[np.int64]
-    heat: NDArray[np.float32]
+    temperatures: NDArray[np.float32]
     ids: NDArray[np.int64]
 
 
@@ -80,11 +80,11 @@ def _draw(trainer: Guarded, probe: Probe, draws: int, part: int) -> _Drawn:
     """Draw as often at each of the two temperatures, rows in no order."""
     order = np.random.default_rng((probe.seed, 3, part)).permutation(2 * draws)
     rows = order % len(probe.prompts)
-    heat = np.where(order < draws, probe.low, probe.high).astype(np.float32)
+    temperatures = np.where(order < draws, probe.low, probe.high).astype(np.float32)
     parts = [
         trainer.sample(
             probe.prompts[torch.from_numpy(rows[start : start + _ROWS])],
-            torch.from_numpy(heat[start : start + _ROWS]),
+            torch.from_numpy(temperatures[start : start + _ROWS]),
             1,
         )
         for start in range(0, len(rows), _ROWS)
@@ -92,7 +92,7 @@ def _draw(trainer: Guarded, probe: Probe, draws: int, part: int) -> _Drawn:
     ids = torch.cat(parts)[:, 0].numpy().astype(np.int64)
     if ids.min() < 0 or ids.max() >= trainer.vocabulary:
         raise Wrong(f"`sample` gave ids from {ids.min()} to {ids.max()}")
-    return _Drawn(rows, heat, ids)
+    return _Drawn(rows, temperatures, ids)
 
 
 def _places(

@@ -8,7 +8,7 @@ import torch
 
 from agentenvs.harness.ptgs.selftest.explanations import entropy, explanations, right
 from agentenvs.harness.ptgs.selftest.guard import Guarded
-from agentenvs.harness.ptgs.selftest.outcome import Found, TrainerRaised, Undecided, Wrong
+from agentenvs.harness.ptgs.selftest.outcome import Seen, TrainerRaised, Undecided, Wrong
 from agentenvs.harness.ptgs.selftest.probe import (
     Precision,
     Probe,
@@ -49,11 +49,11 @@ def make_sheet(trainer: Guarded, probe: Probe) -> Sheet:
     prompts = probe.prompts[torch.arange(rows) % len(probe.prompts)]
     completions = probe.completions(rows, _LENGTH)
     z = last_logits(trainer, torch.cat([prompts, completions], 1), _LENGTH + 1)[:, :-1]
-    heat = probe.temperatures(rows)
-    return Sheet(prompts, completions, heat, z, sizes_of(z), probe.precision)
+    t = probe.temperatures(rows)
+    return Sheet(prompts, completions, t, z, sizes_of(z), probe.precision)
 
 
-def scores(trainer: Guarded, sheet: Sheet) -> Found:
+def scores(trainer: Guarded, sheet: Sheet) -> Seen:
     """Compare the trainer's log-probabilities with log softmax(z / T).
 
     Raises:
@@ -64,14 +64,14 @@ def scores(trainer: Guarded, sheet: Sheet) -> Found:
     _finite(got, "log-probabilities")
     if not got.requires_grad:
         raise Wrong("`score` gave numbers without a graph: nothing can learn from them")
-    chosen, heat = sheet.completions[..., None], sheet.temperatures.double()[:, None]
+    chosen, t = sheet.completions[..., None], sheet.temperatures.double()[:, None]
     wanted, others = _laws(sheet, lambda logs: logs.gather(-1, chosen)[..., 0])
     sizes = sheet.sizes.maximum(sheet.z.gather(-1, chosen)[..., 0].abs())
-    tolerance = sheet.precision.of_logs(sizes, heat)
+    tolerance = sheet.precision.of_logs(sizes, t)
     return _compare("scored log-probabilities", got, wanted, others, tolerance)
 
 
-def entropies(trainer: Guarded, sheet: Sheet) -> Found:
+def entropies(trainer: Guarded, sheet: Sheet) -> Seen:
     """Compare the trainer's entropies with those of softmax(z / T).
 
     Raises:
@@ -83,16 +83,16 @@ def entropies(trainer: Guarded, sheet: Sheet) -> Found:
         raise Undecided("the trainer gives no entropies; if it has none, leave this check out")
     _finite(got, "entropies")
     wanted, others = _laws(sheet, entropy)
-    heat = sheet.temperatures.double()[:, None]
-    logs = (sheet.z / heat[..., None]).log_softmax(-1)
+    t = sheet.temperatures.double()[:, None]
+    logs = (sheet.z / t[..., None]).log_softmax(-1)
     # To first order the entropy moves with logit i by -p_i (log p_i + H).
     weights = (logs.exp() * (logs.clamp(min=-1e30) + wanted[..., None]).abs()).sum(-1)
     precision = sheet.precision
-    tolerance = weights * precision.of_logs(sheet.sizes, heat) + precision.of_logits(wanted)
+    tolerance = weights * precision.of_logs(sheet.sizes, t) + precision.of_logits(wanted)
     return _compare("entropies", got, wanted, others, tolerance)
 
 
-def missing(trainer: Guarded, sheet: Sheet) -> Found:
+def missing(trainer: Guarded, sheet: Sheet) -> Seen:
     """See that scoring without temperatures raises.
 
     Raises:
@@ -102,7 +102,7 @@ def missing(trainer: Guarded, sheet: Sheet) -> Found:
     try:
         got, _ = trainer.score(sheet.prompts, sheet.completions, None)
     except TrainerRaised as raised:
-        return Found(f"without temperatures scoring raises {type(raised.error).__name__}", {})
+        return Seen(f"without temperatures scoring raises {type(raised.error).__name__}", {})
     got = exact(got.detach()).cpu()
     chosen = sheet.completions[..., None]
     plain = sheet.z.log_softmax(-1).gather(-1, chosen)[..., 0]
@@ -117,13 +117,13 @@ def _finite(got: Any, what: str) -> None:
 
 def _laws(sheet: Sheet, of: Any) -> tuple[Any, dict[str, Any]]:
     length = sheet.z.shape[1]
-    heat = sheet.temperatures.double()
+    t = sheet.temperatures.double()
 
     def along(logs: list[Any]) -> Any:
         return of(torch.stack(logs, 1))
 
-    wanted = along([right(sheet.z[:, i], heat) for i in range(length)])
-    columns = [dict(explanations(sheet.z[:, i], heat)) for i in range(length)]
+    wanted = along([right(sheet.z[:, i], t) for i in range(length)])
+    columns = [dict(explanations(sheet.z[:, i], t)) for i in range(length)]
     return wanted, {name: along([column[name] for column in columns]) for name in columns[0]}
 
 
@@ -135,7 +135,7 @@ def closest(got: Any, others: dict[str, Any], tolerance: Any) -> str | None:
     return None
 
 
-def _compare(what: str, got: Any, wanted: Any, others: dict[str, Any], tolerance: Any) -> Found:
+def _compare(what: str, got: Any, wanted: Any, others: dict[str, Any], tolerance: Any) -> Seen:
     got = exact(got.detach()).cpu()
     off = (got - wanted).abs()
     told = {"error": float(off.max()), "tolerance": float(tolerance.max())}
@@ -156,7 +156,7 @@ def _compare(what: str, got: Any, wanted: Any, others: dict[str, Any], tolerance
         raise Undecided(
             f"{what} are right, but they would be the same if they were {blind[0]}", told
         )
-    return Found(
+    return Seen(
         f"{what} of {got.numel()} tokens at {len(got)} temperatures are those of softmax(z / T), "
         f"to {float(off.max()):.1g}",
         told,

@@ -14,7 +14,7 @@ from agentenvs.harness.ptgs._ranges import whole
 from agentenvs.harness.ptgs.selftest.guard import Guarded
 from agentenvs.harness.ptgs.selftest.identity import identity
 from agentenvs.harness.ptgs.selftest.loss import loss
-from agentenvs.harness.ptgs.selftest.outcome import Found, Undecided, carry_out
+from agentenvs.harness.ptgs.selftest.outcome import Seen, Undecided, carry_out
 from agentenvs.harness.ptgs.selftest.planning import Plan, plan
 from agentenvs.harness.ptgs.selftest.probe import PAIRS, Precision, Probe, forward, make_probe
 from agentenvs.harness.ptgs.selftest.recorder import Recorder
@@ -23,13 +23,14 @@ from agentenvs.harness.ptgs.selftest.resume import resume
 from agentenvs.harness.ptgs.selftest.rows import rows, temperatures
 from agentenvs.harness.ptgs.selftest.sampling import samples
 from agentenvs.harness.ptgs.selftest.scores import Sheet, entropies, make_sheet, missing, scores
+from agentenvs.harness.ptgs.selftest.spread import spread
 from agentenvs.harness.ptgs.selftest.steps import Build, Run, play
 from agentenvs.harness.ptgs.selftest.told import told, uniform
 
 __all__ = ["CHECKS", "selftest"]
 
 _ASKED = ("samples", "scores", "entropies", "identity", "missing")
-_STEPPED = ("temperatures", "rows", "loss", "told", "uniform", "resume")
+_STEPPED = ("temperatures", "spread", "rows", "loss", "told", "uniform", "resume")
 _NEEDS = "needs a forward pass that repeats: see `forward`"
 #: names of the checks, in the order in which they are made
 CHECKS = ("forward", *_ASKED, *_STEPPED)
@@ -104,7 +105,7 @@ class _Suite:
         """Return the checks that ask a trainer for samples and scores."""
         # What comes behind needs a forward pass, whether or not this check is wanted.
         first = self._keep("forward", carry_out("forward", self._forward))
-        makers: dict[str, Callable[[], Found]] = {
+        makers: dict[str, Callable[[], Seen]] = {
             "samples": lambda: samples(self._ready(), *self._planned),
             "scores": lambda: scores(self._ready(), self._sheet),
             "entropies": lambda: entropies(self._ready(), self._sheet),
@@ -119,10 +120,10 @@ class _Suite:
             return [self._left_out(name) for name in _STEPPED]
         played: list[Run] = []
 
-        def go() -> Found:
+        def go() -> Seen:
             sizes = self.sizes
             played.append(play(self.build, self.seed, sizes.steps, sizes.most_steps))
-            return Found("", {})
+            return Seen("", {})
 
         done = carry_out("step", go)
         if done.status != PASSED:
@@ -131,8 +132,9 @@ class _Suite:
                 for name in _STEPPED
             ]
         run = played[0]
-        makers: dict[str, Callable[[], Found]] = {
+        makers: dict[str, Callable[[], Seen]] = {
             "temperatures": lambda: temperatures(run),
+            "spread": lambda: spread(run),
             "rows": lambda: rows(run),
             "loss": lambda: loss(run, self._known()),
             "told": lambda: told(run),
@@ -141,7 +143,7 @@ class _Suite:
         }
         return [self._check(name, makers[name]) for name in _STEPPED]
 
-    def _forward(self) -> Found:
+    def _forward(self) -> Seen:
         self.trainer = Guarded(self.build, Recorder(self.seed))
         self.precision, found = forward(self.trainer, self.seed)
         return found
@@ -171,7 +173,7 @@ class _Suite:
     def _sheet(self) -> Sheet:
         return make_sheet(self._ready(), self._planned[0])
 
-    def _check(self, name: str, check: Callable[[], Found]) -> Check:
+    def _check(self, name: str, check: Callable[[], Seen]) -> Check:
         return self._left_out(name) if name in self.without else carry_out(name, check)
 
     def _keep(self, name: str, check: Check) -> Check:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from agentenvs.harness.ptgs.selftest.outcome import Found, Undecided, Wrong
+from agentenvs.harness.ptgs.selftest.outcome import Seen, Undecided, Wrong
 from agentenvs.harness.ptgs.selftest.recorder import Told
+from agentenvs.harness.ptgs.selftest.spread import in_places
 from agentenvs.harness.ptgs.selftest.steps import Run, Step, groups
 
 __all__ = ["told", "uniform"]
 
 
-def told(run: Run) -> Found:
+def told(run: Run) -> Seen:
     """See that what the sampler heard of a step's tasks is what was played.
 
     Groups that all failed or all succeeded are the matter of `uniform`.
 
     Raises:
-        Wrong: another task, other counts, or a mixed group of which nothing was heard.
+        Wrong: another task, other counts, outcomes in another order than that of the
+            temperatures, or a mixed group of which nothing was heard.
     """
     total = 0
     for number, step in enumerate(run.steps, 1):
@@ -37,13 +39,14 @@ def told(run: Run) -> Found:
                 raise Wrong(
                     f"in step {number} the sampler was not told of task {task!r}, {won} of {n}"
                 )
+        _in_order(step, number)
         total += len(heard)
-    return Found(
+    return Seen(
         f"the sampler was told the right counts of {total} groups", {"groups": float(total)}
     )
 
 
-def uniform(run: Run) -> Found:
+def uniform(run: Run) -> Seen:
     """See that the sampler hears of groups that all failed or all succeeded.
 
     Raises:
@@ -69,11 +72,35 @@ def uniform(run: Run) -> Found:
         raise Undecided(
             "no group was without contrast, so that none could be filtered: play more steps"
         )
-    return Found(
+    return Seen(
         f"the sampler was told of groups without contrast too: {all_lost} that all failed, "
         f"{all_won} that all succeeded",
         {"groups": float(total), "missed": 0.0},
     )
+
+
+def _in_order(step: Step, number: int) -> None:
+    """See that outcomes told one by one are those of the rollouts at these temperatures."""
+    rolled = step.rolled()
+    for one in step.heard:
+        if not isinstance(one, Told) or one.outcomes is None:
+            continue
+        for given in rolled.get(one.task, ()):
+            went = in_places(step.trace.played, one.task, given)
+            if len(given) != one.n or went is None or any(len(each) != 1 for each in went):
+                continue
+            for at, (told, (played,)) in enumerate(zip(one.outcomes, went, strict=True)):
+                if told != played.success:
+                    raise Wrong(
+                        f"in step {number} the sampler was told that rollout {at} of task "
+                        f"{one.task!r} {_ended(told)}, the one played at its temperature "
+                        f"{_ended(bool(played.success))}: `record` takes outcomes in the order of "
+                        "`rollout_temperatures`"
+                    )
+
+
+def _ended(success: bool) -> str:
+    return "succeeded" if success else "failed"
 
 
 def _unjudged(step: Step, task: str | int) -> str:

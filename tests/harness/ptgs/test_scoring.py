@@ -22,48 +22,48 @@ def rows() -> tuple[Any, Any, Any]:
 
 
 def test_each_row_is_scored_at_its_own_temperature(rows: tuple[Any, Any, Any]) -> None:
-    z, tokens, heat = rows
-    got = row_scores(z, tokens, heat)
+    z, tokens, t = rows
+    got = row_scores(z, tokens, t)
     for i in range(5):
-        law = torch.distributions.Categorical(logits=z[i].double() / heat[i].double())
+        law = torch.distributions.Categorical(logits=z[i].double() / t[i].double())
         torch.testing.assert_close(got.log_probs[i].double(), law.log_prob(tokens[i]))
         torch.testing.assert_close(got.entropies[i].double(), law.entropy(), rtol=1e-4, atol=1e-5)
 
 
 def test_gradients_have_the_temperature_in_them(rows: tuple[Any, Any, Any]) -> None:
-    z, tokens, heat = rows
+    z, tokens, t = rows
     z = z.double().requires_grad_()
-    row_scores(z, tokens, heat).log_probs.sum().backward()
-    chances = (z.detach() / heat[:, None, None]).softmax(-1)
+    row_scores(z, tokens, t).log_probs.sum().backward()
+    chances = (z.detach() / t[:, None, None]).softmax(-1)
     hits = torch.nn.functional.one_hot(tokens, 7)
-    torch.testing.assert_close(z.grad, (hits - chances) / heat[:, None, None], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(z.grad, (hits - chances) / t[:, None, None], rtol=1e-4, atol=1e-5)
 
 
 def test_the_entropy_has_a_graph(rows: tuple[Any, Any, Any]) -> None:
-    z, tokens, heat = rows
+    z, tokens, t = rows
     z.requires_grad_()
-    row_scores(z, tokens, heat).entropies.sum().backward()
-    law = torch.distributions.Categorical(logits=z / heat[:, None, None])
+    row_scores(z, tokens, t).entropies.sum().backward()
+    law = torch.distributions.Categorical(logits=z / t[:, None, None])
     (wanted,) = torch.autograd.grad(law.entropy().sum(), z)
     torch.testing.assert_close(z.grad, wanted, rtol=1e-3, atol=1e-5)
 
 
 def test_coarse_logits_are_scored_in_float32(rows: tuple[Any, Any, Any]) -> None:
-    z, tokens, heat = rows
-    got = row_scores(z.bfloat16(), tokens, heat)
+    z, tokens, t = rows
+    got = row_scores(z.bfloat16(), tokens, t)
     assert (got.log_probs.dtype, got.entropies.dtype) == (torch.float32, torch.float32)
-    assert torch.equal(got.log_probs, row_scores(z.bfloat16().float(), tokens, heat).log_probs)
+    assert torch.equal(got.log_probs, row_scores(z.bfloat16().float(), tokens, t).log_probs)
 
 
 def test_tokens_that_are_ruled_out(rows: tuple[Any, Any, Any]) -> None:
-    z, tokens, heat = rows
+    z, tokens, t = rows
     z[..., 0] = -torch.inf
     z.requires_grad_()
-    got = row_scores(z, tokens.clamp(min=1), heat)
+    got = row_scores(z, tokens.clamp(min=1), t)
     (got.log_probs.sum() + got.entropies.sum()).backward()
     assert torch.isfinite(got.entropies).all()
     assert torch.isfinite(z.grad).all()
-    assert row_scores(z, torch.zeros_like(tokens), heat).log_probs.isneginf().all()
+    assert row_scores(z, torch.zeros_like(tokens), t).log_probs.isneginf().all()
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_temperatures_of_any_kind(given: Any) -> None:
 
 
 def test_temperatures_carry_no_graph() -> None:
-    heat = torch.ones(2, requires_grad=True)
-    assert not check_temperatures(heat, 2).requires_grad
+    t = torch.ones(2, requires_grad=True)
+    assert not check_temperatures(t, 2).requires_grad
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,19 @@ def test_next_token_scores_are_divided_row_by_row() -> None:
     assert RowTemperature([1.0])(None, torch.zeros(1, 2).bfloat16()).dtype == torch.bfloat16
 
 
-@pytest.mark.parametrize("given", [None, [0.0], 3])
-def test_processors_without_temperatures(given: Any) -> None:
-    with pytest.raises(BadArgument):
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (None, "that rows are to be drawn at, got None"),
+        (1.5, "a list of temperatures, one a row, got 1.5 alone"),
+        (torch.tensor(2.0), r"one a row, got tensor\(2.\) alone"),
+        ([], "one a row, got an empty one"),
+        ("abc", "numbers, got str"),
+        ([0.0], "above 0, got 0"),
+    ],
+)
+def test_processors_without_temperatures(given: Any, words: str) -> None:
+    with pytest.raises(BadArgument, match=words):
         RowTemperature(given)
 
 
@@ -152,11 +162,11 @@ def test_transformers_generates_at_them() -> None:
         with torch.no_grad():
             model.lm_head.weight.mul_(40)
         ids = torch.tensor([[1, 2]] * 400)
-        heat = torch.tensor([0.05, 50.0] * 200)
+        t = torch.tensor([0.05, 50.0] * 200)
         out = model.generate(
             ids,
             attention_mask=torch.ones_like(ids),
-            logits_processor=transformers.LogitsProcessorList([RowTemperature(heat)]),
+            logits_processor=transformers.LogitsProcessorList([RowTemperature(t)]),
             do_sample=True,
             temperature=1.0,
             top_k=0,

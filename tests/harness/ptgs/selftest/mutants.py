@@ -17,53 +17,53 @@ SCORING = {"scores", "entropies", "identity", "loss"}
 
 
 class ScoresAtOne(Reference):
-    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
-        return row_scores(z, tokens, torch.ones_like(heat))
+    def scored(self, z: Any, tokens: Any, t: Any) -> Any:
+        return row_scores(z, tokens, torch.ones_like(t))
 
 
 class ScoresAtTheMean(Reference):
-    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
-        return row_scores(z, tokens, heat.mean().expand_as(heat))
+    def scored(self, z: Any, tokens: Any, t: Any) -> Any:
+        return row_scores(z, tokens, t.mean().expand_as(t))
 
 
 class ScoresAtTheFirst(Reference):
-    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
-        return row_scores(z, tokens, heat[:1].expand_as(heat))
+    def scored(self, z: Any, tokens: Any, t: Any) -> Any:
+        return row_scores(z, tokens, t[:1].expand_as(t))
 
 
 class DividesTwice(Reference):
-    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
-        return row_scores(z / heat[:, None, None], tokens, heat)
+    def scored(self, z: Any, tokens: Any, t: Any) -> Any:
+        return row_scores(z / t[:, None, None], tokens, t)
 
 
 class MultipliesByT(Reference):
-    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
-        return row_scores(z, tokens, 1 / heat)
+    def scored(self, z: Any, tokens: Any, t: Any) -> Any:
+        return row_scores(z, tokens, 1 / t)
 
 
 class DividesBehindTheLogSoftmax(Reference):
-    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
-        right = row_scores(z, tokens, heat)
-        logs = z.log_softmax(-1).gather(-1, tokens[..., None])[..., 0] / heat[:, None]
+    def scored(self, z: Any, tokens: Any, t: Any) -> Any:
+        right = row_scores(z, tokens, t)
+        logs = z.log_softmax(-1).gather(-1, tokens[..., None])[..., 0] / t[:, None]
         return RowScores(logs, right.entropies)
 
 
 class ScoresTheNextToken(Reference):
-    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
-        return row_scores(z, tokens.roll(1, 1), heat)
+    def scored(self, z: Any, tokens: Any, t: Any) -> Any:
+        return row_scores(z, tokens.roll(1, 1), t)
 
 
 class SortsTheBatch(Reference):
     """Sorts temperatures, as a length-grouped batch does with rows, and forgets the rows."""
 
-    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
-        return row_scores(z, tokens, heat.sort().values)
+    def scored(self, z: Any, tokens: Any, t: Any) -> Any:
+        return row_scores(z, tokens, t.sort().values)
 
 
 class EntropyAtOne(Reference):
-    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
-        logs = row_scores(z, tokens, heat).log_probs
-        return RowScores(logs, row_scores(z, tokens, torch.ones_like(heat)).entropies)
+    def scored(self, z: Any, tokens: Any, t: Any) -> Any:
+        logs = row_scores(z, tokens, t).log_probs
+        return RowScores(logs, row_scores(z, tokens, torch.ones_like(t)).entropies)
 
 
 class NoGraph(Reference):
@@ -82,35 +82,35 @@ class MissingIsOne(Reference):
 
 
 class SamplesAtOne(Reference):
-    def warp(self, z: Any, heat: Any) -> Any:
+    def warp(self, z: Any, t: Any) -> Any:
         return z
 
 
 class SamplesAtTheMean(Reference):
-    def warp(self, z: Any, heat: Any) -> Any:
-        return z / heat.mean()
+    def warp(self, z: Any, t: Any) -> Any:
+        return z / t.mean()
 
 
 class SamplesAtTheFirst(Reference):
-    def warp(self, z: Any, heat: Any) -> Any:
-        return z / heat[0]
+    def warp(self, z: Any, t: Any) -> Any:
+        return z / t[0]
 
 
-class SamplesWithOthersHeat(Reference):
-    def warp(self, z: Any, heat: Any) -> Any:
-        return z / heat.roll(1)[:, None]
+class SamplesAtOthersT(Reference):
+    def warp(self, z: Any, t: Any) -> Any:
+        return z / t.roll(1)[:, None]
 
 
 class SamplesAtTSquared(Reference):
     """A row's processor and the configuration's temperature, one after the other."""
 
-    def warp(self, z: Any, heat: Any) -> Any:
-        return z / heat[:, None] ** 2
+    def warp(self, z: Any, t: Any) -> Any:
+        return z / t[:, None] ** 2
 
 
 class TopPLeftOn(Reference):
-    def warp(self, z: Any, heat: Any) -> Any:
-        chances, order = (z / heat[:, None]).softmax(-1).sort(-1, descending=True)
+    def warp(self, z: Any, t: Any) -> Any:
+        chances, order = (z / t[:, None]).softmax(-1).sort(-1, descending=True)
         kept = chances.cumsum(-1) - chances < 0.9
         return torch.full_like(z, -torch.inf).scatter(
             -1, order, chances.log().where(kept, -torch.inf)
@@ -118,9 +118,9 @@ class TopPLeftOn(Reference):
 
 
 class TopKLeftOn(Reference):
-    def warp(self, z: Any, heat: Any) -> Any:
+    def warp(self, z: Any, t: Any) -> Any:
         least = z.topk(6).values[:, -1:]
-        return (z / heat[:, None]).where(z >= least, -torch.inf)
+        return (z / t[:, None]).where(z >= least, -torch.inf)
 
 
 class DropoutOn(Reference):
@@ -129,20 +129,20 @@ class DropoutOn(Reference):
         return self.model.head(functional.dropout(hidden, 0.1))
 
 
-class ShufflesHeatApart(Reference):
-    def learn(self, prompts: Any, completions: Any, heat: Any, won: Any) -> list[Trained]:
-        other = heat[torch.randperm(len(heat), generator=self.generator)]
+class ShufflesTApart(Reference):
+    def learn(self, prompts: Any, completions: Any, t: Any, won: Any) -> list[Trained]:
+        other = t[torch.randperm(len(t), generator=self.generator)]
         return super().learn(prompts, completions, other, won)
 
 
-class FirstHeatOfTheSplit(Reference):
-    def heat_of_rows(self, heat: Any, rows: Any) -> Any:
-        return heat[rows[:1]].expand(len(rows))
+class FirstTOfTheSplit(Reference):
+    def temperatures_of_rows(self, t: Any, rows: Any) -> Any:
+        return t[rows[:1]].expand(len(rows))
 
 
-class SplitsHeatWithoutTheShuffle(Reference):
-    def heat_of_rows(self, heat: Any, rows: Any) -> Any:
-        return heat[: len(rows)]
+class SplitsTWithoutTheShuffle(Reference):
+    def temperatures_of_rows(self, t: Any, rows: Any) -> Any:
+        return t[: len(rows)]
 
 
 class AsksAnew(Reference):
@@ -152,13 +152,41 @@ class AsksAnew(Reference):
         super().tell(names, won)
         self.names = names
 
-    def learn(self, prompts: Any, completions: Any, heat: Any, won: Any) -> list[Trained]:
-        return super().learn(prompts, completions, self.heat_of(self.names).flatten(), won)
+    def learn(self, prompts: Any, completions: Any, t: Any, won: Any) -> list[Trained]:
+        return super().learn(prompts, completions, self.temperatures_of(self.names).flatten(), won)
+
+
+class MixesUpGroups(Reference):
+    """Keeps groups together, and loses the order of the rows inside them."""
+
+    def learn(self, prompts: Any, completions: Any, t: Any, won: Any) -> list[Trained]:
+        other = t.view(-1, GROUP).roll(1, 1).flatten()
+        return super().learn(prompts, completions, other, won)
+
+
+class RedrawsEachTurn(Reference):
+    """Plays later tokens at other temperatures, and keeps the log-probabilities that they had."""
+
+    drawn: Any = None
+
+    def sample(self, prompts: Any, temperatures: Any, length: int) -> Any:
+        ids, logs = prompts, []
+        for turn in range(length):
+            t = temperatures * 1.2**turn
+            drawn = super().sample(ids, t, 1)
+            with torch.no_grad():
+                logs.append(self.score(ids, drawn, t)[0])
+            ids = torch.cat([ids, drawn], 1)
+        self.drawn = torch.cat(logs, 1)
+        return ids[:, prompts.shape[1] :]
+
+    def old(self, prompts: Any, completions: Any, t: Any) -> Any:
+        return self.drawn
 
 
 class OldAtOne(Reference):
-    def old(self, prompts: Any, completions: Any, heat: Any) -> Any:
-        return super().old(prompts, completions, torch.ones_like(heat))
+    def old(self, prompts: Any, completions: Any, t: Any) -> Any:
+        return super().old(prompts, completions, torch.ones_like(t))
 
 
 class LossAtOne(Reference):
@@ -173,37 +201,50 @@ class LossAtOne(Reference):
         finally:
             self.within = False
 
-    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
-        return row_scores(z, tokens, torch.ones_like(heat) if self.within else heat)
+    def scored(self, z: Any, tokens: Any, t: Any) -> Any:
+        return row_scores(z, tokens, torch.ones_like(t) if self.within else t)
 
 
 class Learns:
     """Stands in for a loss where there is nothing to learn from."""
 
-    def learn(self, prompts: Any, completions: Any, heat: Any, won: Any) -> list[Trained]:
+    def learn(self, prompts: Any, completions: Any, t: Any, won: Any) -> list[Trained]:
         ids = torch.cat([prompts, completions], 1).tolist()
         with torch.no_grad():
-            logs = self.score(prompts, completions, heat)[0].tolist()
+            logs = self.score(prompts, completions, t)[0].tolist()
         places = list(range(prompts.shape[1], len(ids[0])))
-        rows = zip(ids, heat.tolist(), logs, strict=True)
+        rows = zip(ids, t.tolist(), logs, strict=True)
         return [Trained(i, t, x, x, places) for i, t, x in rows]
 
 
 class NeverAsks(Reference):
-    def heat_of(self, names: list[str]) -> Any:
+    def temperatures_of(self, names: list[str]) -> Any:
         return torch.ones(len(names), GROUP)
 
 
-class PlaysAnotherHeat(Reference):
+class PlaysAtAnotherT(Reference):
     """Rounds what the sampler gave, play and loss alike."""
 
-    def heat_of(self, names: list[str]) -> Any:
-        return super().heat_of(names).bfloat16().float()
+    def temperatures_of(self, names: list[str]) -> Any:
+        return super().temperatures_of(names).bfloat16().float()
+
+
+class PlaysAtTheGroupsT(Reference):
+    def temperatures_of(self, names: list[str]) -> Any:
+        super().temperatures_of(names)
+        return torch.from_numpy(self.sampler.temperatures(names))[:, None].repeat(1, GROUP).float()
+
+
+class PlaysAtTheFirstT(Reference):
+    """Takes the temperature of a group's first rollout for the whole group."""
+
+    def temperatures_of(self, names: list[str]) -> Any:
+        return super().temperatures_of(names)[:, :1].repeat(1, GROUP)
 
 
 class AsksUnderOtherNames(Reference):
-    def heat_of(self, names: list[str]) -> Any:
-        return super().heat_of([f"prompt of {name}" for name in names])
+    def temperatures_of(self, names: list[str]) -> Any:
+        return super().temperatures_of([f"prompt of {name}" for name in names])
 
 
 class TellsMixedOnly(Reference):
@@ -236,6 +277,13 @@ class TellsOneRollout(Reference):
 class TellsOtherTasks(Reference):
     def tell(self, names: list[str], won: Any) -> None:
         super().tell(names[1:] + names[:1], won)
+
+
+class TellsInAnotherOrder(Reference):
+    """Right counts, but not who it was: with `ref_share`, that is other rollouts' outcomes."""
+
+    def tell(self, names: list[str], won: Any) -> None:
+        self.sampler.record(names, won.roll(1, 1).numpy())
 
 
 class TellsPrompts(Reference):
@@ -314,27 +362,34 @@ MUTANTS = [
     Mutant(SamplesAtOne, {"samples"}, "samples", "those at T = 1 for every row"),
     Mutant(SamplesAtTheMean, {"samples"}, "samples", "the mean T of the batch"),
     Mutant(SamplesAtTheFirst, {"samples"}, "samples", "the first row's T"),
-    Mutant(SamplesWithOthersHeat, {"samples"}, "samples", "the T of other rows"),
+    Mutant(SamplesAtOthersT, {"samples"}, "samples", "the T of other rows"),
     Mutant(SamplesAtTSquared, {"samples"}, "samples", "T squared"),
     Mutant(TopPLeftOn, {"samples"}, "samples", "as by a top-p of 0.9"),
     Mutant(TopKLeftOn, {"samples"}, "samples", "as by a top-k of 6"),
     Mutant(DropoutOn, {"forward"}, "forward", "dropout has to be off"),
-    Mutant(ShufflesHeatApart, {"rows"}, "rows", "shuffled or split apart"),
-    Mutant(FirstHeatOfTheSplit, {"rows", "loss"}, "rows", "lost their temperature"),
-    Mutant(SplitsHeatWithoutTheShuffle, {"rows", "loss"}, "rows", "shuffled or split apart"),
+    Mutant(ShufflesTApart, {"rows"}, "rows", "shuffled or split apart"),
+    Mutant(FirstTOfTheSplit, {"rows", "loss"}, "rows", "lost their temperature"),
+    Mutant(SplitsTWithoutTheShuffle, {"rows", "loss"}, "rows", "shuffled or split apart"),
+    Mutant(MixesUpGroups, {"rows"}, "rows", "mixed up inside it"),
     Mutant(AsksAnew, {"rows"}, "rows", "lost their temperature"),
     Mutant(
         OldAtOne, {"loss"}, "loss", "old log-probabilities that reached the loss are those at T = 1"
     ),
+    Mutant(
+        RedrawsEachTurn, {"loss"}, "loss", "old log-probabilities that reached the loss are not"
+    ),
     Mutant(LossAtOne, {"loss"}, "loss", "those at T = 1"),
     Mutant(NeverAsks, {"temperatures"}, "temperatures", "was not asked"),
-    Mutant(PlaysAnotherHeat, {"temperatures"}, "temperatures", "the sampler gave"),
+    Mutant(PlaysAtAnotherT, {"temperatures"}, "temperatures", "the sampler gave"),
+    Mutant(PlaysAtTheGroupsT, {"temperatures"}, "temperatures", "that is the group's"),
+    Mutant(PlaysAtTheFirstT, {"spread"}, "spread", "8 of 8 rollouts of task"),
     Mutant(AsksUnderOtherNames, {"temperatures"}, "temperatures", "was not asked; asked for"),
     Mutant(TellsMixedOnly, {"uniform"}, "uniform", "before groups are filtered"),
     Mutant(TellsBehindAFilter, {"told", "uniform"}, "told", "was not told of task"),
     Mutant(TellsFailures, {"told"}, "told", "successes for task"),
     Mutant(TellsOneRollout, {"told"}, "told", "of 1 successes"),
     Mutant(TellsOtherTasks, {"told"}, "told", "successes for task"),
+    Mutant(TellsInAnotherOrder, {"told"}, "told", "in the order of `rollout_temperatures`"),
     Mutant(TellsPrompts, {"told", "uniform"}, "told", "which was not played"),
     Mutant(NeverTells, {"told", "uniform"}, "told", "was not told of task"),
     Mutant(ForgetsThePosterior, {"resume"}, "resume", "that of a fresh one"),

@@ -61,31 +61,31 @@ class Reference:
         return self.model(ids)
 
     def sample(self, prompts: Any, temperatures: Any, length: int) -> Any:
-        heat = check_temperatures(temperatures, len(prompts))
+        t = check_temperatures(temperatures, len(prompts))
         ids = prompts
         with torch.no_grad():
             for _ in range(length):
                 z = self.model(ids)[:, -1].float()
-                chances = self.warp(z, heat).softmax(-1)
+                chances = self.warp(z, t).softmax(-1)
                 fresh = torch.multinomial(chances, 1, generator=self.generator)
                 ids = torch.cat([ids, fresh], 1)
         return ids[:, prompts.shape[1] :]
 
-    def warp(self, z: Any, heat: Any) -> Any:
-        return z / heat[:, None]
+    def warp(self, z: Any, t: Any) -> Any:
+        return z / t[:, None]
 
     def score(self, prompts: Any, completions: Any, temperatures: Any) -> tuple[Any, Any]:
-        heat = check_temperatures(temperatures, len(prompts))
+        t = check_temperatures(temperatures, len(prompts))
         ids = torch.cat([prompts, completions], 1)
         z = self.model(ids)[:, prompts.shape[1] - 1 : -1]
-        return tuple(self.scored(z, completions, heat))
+        return tuple(self.scored(z, completions, t))
 
-    def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
-        return row_scores(z, tokens, heat)
+    def scored(self, z: Any, tokens: Any, t: Any) -> Any:
+        return row_scores(z, tokens, t)
 
-    def old(self, prompts: Any, completions: Any, heat: Any) -> Any:
+    def old(self, prompts: Any, completions: Any, t: Any) -> Any:
         with torch.no_grad():
-            return self.score(prompts, completions, heat)[0]
+            return self.score(prompts, completions, t)[0]
 
     def choose(self) -> list[int]:
         return sorted(self.order.choice(TASKS, self.per_step, replace=False).tolist())
@@ -93,43 +93,43 @@ class Reference:
     def tell(self, names: list[str], won: Any) -> None:
         self.sampler.update(names, won.sum(1).numpy(), won.shape[1])
 
-    def heat_of(self, names: list[str]) -> Any:
+    def temperatures_of(self, names: list[str]) -> Any:
         return torch.from_numpy(self.sampler.rollout_temperatures(names, GROUP)).float()
 
     def step(self) -> Trace:
         tasks = self.choose()
         names = [NAMES[i] for i in tasks]
-        heat = self.heat_of(names).flatten()
+        t = self.temperatures_of(names).flatten()
         prompts = torch.tensor(tasks).remainder(VOCABULARY)[:, None].repeat_interleave(GROUP, 0)
         prompts = torch.cat([prompts, torch.full_like(prompts, 1)], 1)
-        completions = self.sample(prompts, heat, LENGTH)
+        completions = self.sample(prompts, t, LENGTH)
         secret = torch.tensor([(7 * i + 2) % VOCABULARY for i in tasks]).repeat_interleave(GROUP)
         success = self.outcomes(completions, secret)
         ids = torch.cat([prompts, completions], 1)
         played = [
-            Played(names[i // GROUP], float(heat[i]), ids[i].tolist(), bool(success[i]))
+            Played(names[i // GROUP], float(t[i]), ids[i].tolist(), bool(success[i]))
             for i in range(len(ids))
         ]
         won = success.view(len(names), GROUP)
         self.tell(names, won)
-        return Trace(played, self.learn(prompts, completions, heat, won))
+        return Trace(played, self.learn(prompts, completions, t, won))
 
     def outcomes(self, completions: Any, secret: Any) -> Any:
         return (completions == secret[:, None]).any(1)
 
-    def learn(self, prompts: Any, completions: Any, heat: Any, won: Any) -> list[Trained]:
+    def learn(self, prompts: Any, completions: Any, t: Any, won: Any) -> list[Trained]:
         reward = won.float()
         spread = reward.std(1, keepdim=True)
         advantage = ((reward - reward.mean(1, keepdim=True)) / (spread + 1e-6)).flatten()
         kept = (spread > 0).expand_as(reward).flatten().nonzero()[:, 0]
         if not len(kept):
             return []
-        old = self.old(prompts, completions, heat)
+        old = self.old(prompts, completions, t)
         kept = kept[torch.randperm(len(kept), generator=self.generator)]
         trained = []
         for update, rows in enumerate(kept.chunk(self.minibatches)):
-            t = self.heat_of_rows(heat, rows)
-            logs, _ = self.score(prompts[rows], completions[rows], t)
+            own = self.temperatures_of_rows(t, rows)
+            logs, _ = self.score(prompts[rows], completions[rows], own)
             ratio = (logs - old[rows]).exp()
             gain = advantage[rows, None]
             loss = -torch.min(ratio * gain, ratio.clamp(0.8, 1.2) * gain).mean()
@@ -141,7 +141,7 @@ class Reference:
                 trained.append(
                     Trained(
                         ids,
-                        float(t[i]),
+                        float(own[i]),
                         logs[i].tolist(),
                         old[row].tolist(),
                         list(range(prompts.shape[1], len(ids))),
@@ -150,8 +150,8 @@ class Reference:
                 )
         return trained
 
-    def heat_of_rows(self, heat: Any, rows: Any) -> Any:
-        return heat[rows]
+    def temperatures_of_rows(self, t: Any, rows: Any) -> Any:
+        return t[rows]
 
     def save(self, folder: str) -> None:
         where = Path(folder)

@@ -42,9 +42,9 @@ def test_coarse_types_hide_no_mistake(mutants: ModuleType, name: str) -> None:
 
 def test_scores_in_a_coarse_type(reference: ModuleType) -> None:
     class Coarse(reference.Reference):
-        def scored(self, z: Any, tokens: Any, heat: Any) -> Any:
-            logs = (z / heat[:, None, None].to(z.dtype)).log_softmax(-1)
-            right = row_scores(z, tokens, heat)
+        def scored(self, z: Any, tokens: Any, t: Any) -> Any:
+            logs = (z / t[:, None, None].to(z.dtype)).log_softmax(-1)
+            right = row_scores(z, tokens, t)
             return logs.gather(-1, tokens[..., None])[..., 0], right.entropies
 
     report = selftest(cast(Coarse, torch.bfloat16))

@@ -13,6 +13,8 @@ import torch
 
 from agentenvs.harness.ptgs.selftest import Played, Trace, Trained, selftest, suite
 
+PLAYED = Played("a", 1.0, [1], True)
+
 
 @pytest.mark.parametrize(
     ("method", "answer", "check", "words"),
@@ -30,6 +32,16 @@ from agentenvs.harness.ptgs.selftest import Played, Trace, Trained, selftest, su
         ("step", lambda: None, "rows", "gave NoneType, expected a Trace"),
         ("step", lambda: Trace([], []), "rows", "no rollouts"),
         ("step", lambda: Trace([("a", 1.0)], []), "rows", "has a tuple, no Played"),
+        ("step", lambda: Trace([PLAYED], None), "rows", "`Trace.trained` is a NoneType"),
+        ("step", lambda: Trace((1 // 0 for _ in "a"), []), "rows", "`step` raised ZeroDivision"),
+        ("step", lambda: Trace([Played(["a"], 1.0, [1], True)], []), "rows", "`task` is ['a']"),
+        ("step", lambda: Trace([Played("a", 1.0, [1e999], True)], []), "rows", "cannot be read"),
+        (
+            "logits",
+            lambda ids: torch.zeros(*ids.shape, 10, dtype=int),
+            "forward",
+            "expected floats",
+        ),
         ("step", lambda: Trace([Played("a", 1.0, ["x"], True)], []), "rows", "cannot be read"),
         ("save", lambda folder: 1 / 0, "resume", "`save` raised ZeroDivisionError"),
     ],
@@ -53,6 +65,8 @@ def test_answers_of_another_shape(
         ("vocabulary", "10", "`vocabulary` is '10'"),
         ("tokens", [3], "2 ids or more"),
         ("tokens", [3, 10], "below 10"),
+        ("tokens", ["a", "b"], "`tokens` is ['a', 'b'], expected ids"),
+        ("tokens", 5, "`tokens` is 5, expected ids"),
     ],
 )
 def test_attributes_that_make_no_sense(
@@ -67,6 +81,16 @@ def test_attributes_that_make_no_sense(
         return trainer
 
     assert words in selftest(build)["forward"].words
+
+
+@pytest.mark.parametrize("error", [RuntimeError, AttributeError])
+def test_a_property_that_raises(reference: ModuleType, error: type[Exception]) -> None:
+    class Odd(reference.Reference):
+        @property
+        def tokens(self) -> Any:
+            raise error("no tokenizer")
+
+    assert f"`tokens` raised {error.__name__}: no tokenizer" in selftest(Odd)["forward"].words
 
 
 def test_a_trainer_that_cannot_be_built() -> None:

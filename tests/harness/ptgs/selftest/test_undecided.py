@@ -93,7 +93,7 @@ def test_what_a_trainer_cannot_do_is_not_run(reference: ModuleType) -> None:
             raise NotImplementedError
 
     found = status(selftest(Cannot))
-    idle = ("samples", "temperatures", "rows", "loss", "told", "uniform", "resume")
+    idle = ("samples", "temperatures", "spread", "rows", "loss", "told", "uniform", "resume")
     assert {found[name] for name in idle} == {"not run"}
     assert "no steps yet" in selftest(Cannot)["rows"].words
     assert found["scores"] == "passed"
@@ -150,6 +150,47 @@ def test_a_trace_that_says_little_of_the_loss(
     assert words in report["loss"].words
 
 
+def masking(base: Any, masked: Any) -> Any:
+    """Return a trainer that masks some of the rows of its loss as a whole."""
+
+    class Masks(base):  # type: ignore[misc]
+        def learn(self, *played: Any) -> Any:
+            nothing = {"log_probs": [], "old_log_probs": [], "positions": []}
+            return [
+                type(row)(**{**vars(row), **nothing}) if masked(at) else row
+                for at, row in enumerate(super().learn(*played))
+            ]
+
+    return Masks
+
+
+def test_rows_without_a_scored_token_are_passed_over(mutants: ModuleType) -> None:
+    report = selftest(masking(mutants.Reference, lambda at: at % 2 == 0))
+    assert report.passed, str(report)
+    wrong = selftest(masking(mutants.LossAtOne, lambda at: at % 2 == 0))
+    assert wrong.failed == ("loss",)
+
+
+def test_rows_without_a_scored_token_alone_say_nothing_of_the_loss(reference: ModuleType) -> None:
+    report = selftest(masking(reference.Reference, lambda at: True), most_steps=3)
+    assert not report.failed
+    assert report["loss"].status == "not run"
+    assert "no row with a scored token" in report["loss"].words
+
+
+def test_one_temperature_a_group_says_nothing_about_rows_inside_it(reference: ModuleType) -> None:
+    class AsksForGroups(reference.Reference):
+        def temperatures_of(self, names: list[str]) -> Any:
+            alike = torch.from_numpy(self.sampler.temperatures(names))[:, None]
+            return alike.repeat(1, 8).float()
+
+    report = selftest(AsksForGroups)
+    assert not report.failed
+    assert [check.name for check in report if check.status == "not run"] == ["spread"]
+    assert "leave this check out" in report["spread"].words
+    assert selftest(AsksForGroups, without=["spread"]).passed
+
+
 def test_old_log_probabilities_from_elsewhere_show_without_positions(mutants: ModuleType) -> None:
     class Terse(mutants.OldAtOne):
         def learn(self, *played: Any) -> Any:
@@ -164,7 +205,7 @@ def test_checks_can_be_left_out_by_name(mutants: ModuleType) -> None:
     report = selftest(mutants.EntropyAtOne, without={"entropies"})
     assert report["entropies"].status == "left out"
     assert report.passed
-    steps = ("temperatures", "rows", "loss", "told", "uniform", "resume")
+    steps = ("temperatures", "spread", "rows", "loss", "told", "uniform", "resume")
     assert status(selftest(mutants.TellsFailures, without=steps))["told"] == "left out"
     with pytest.raises(UnknownName, match="Did you mean 'entropies'"):
         selftest(mutants.EntropyAtOne, without=["entropy"])
