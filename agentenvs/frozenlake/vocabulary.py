@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from agentenvs.errors import BadArgument
+from agentenvs.dialogue_words import AGENT, END, MARKERS, PAD, TOOL, UNK, USER, ids_of
 from agentenvs.frozenlake.lakes import MOVES
 
 __all__ = [
@@ -27,17 +27,15 @@ __all__ = [
 ]
 
 VOCABULARY: tuple[str, ...] = (
-    *("<pad>", "<unk>", "<end>", "<user>", "<agent>", "<tool>"),
+    *MARKERS,
     *(".", "O", "G", "P"),
     *MOVES,
 )
 ID: Mapping[str, int] = MappingProxyType({word: at for at, word in enumerate(VOCABULARY)})
 
-PAD, UNK, END, USER, AGENT, TOOL, ICE, HOLE, GOAL, PLAYER = range(10)
+ICE, HOLE, GOAL, PLAYER = range(len(MARKERS), len(MARKERS) + 4)
 #: id of the first direction; Gymnasium's number of the action is added to it
 MOVE = ID[MOVES[0]]
-
-_MARKERS = {"user": USER, "assistant": AGENT, "tool": TOOL}
 
 
 def render(messages: Sequence[Mapping[str, Any]], *, cue: bool = False) -> list[int]:
@@ -54,15 +52,4 @@ def render(messages: Sequence[Mapping[str, Any]], *, cue: bool = False) -> list[
     Raises:
         BadArgument: a message of another role; the world has no word for it.
     """
-    ids: list[int] = []
-    for message in messages:
-        marker = _MARKERS.get(message["role"])
-        if marker is None:
-            raise BadArgument(
-                f"Expected messages of the roles {', '.join(_MARKERS)}, got {message['role']!r}."
-            )
-        ids.append(marker)
-        ids += [ID.get(word, UNK) for word in message["content"].split()]
-        if marker == AGENT:
-            ids.append(END)
-    return [*ids, AGENT] if cue else ids
+    return ids_of(messages, ID, cue=cue)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from agentenvs.errors import BadArgument
+from agentenvs.dialogue_words import AGENT, END, MARKERS, PAD, TOOL, UNK, USER, ids_of
 from agentenvs.toollab.design import CHANNELS, CODES, COUNTS, ERRANDS, ITEMS, LABELS, TAGS
 
 __all__ = [
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 VOCABULARY: tuple[str, ...] = (
-    *("<pad>", "<unk>", "<end>", "<user>", "<agent>", "<tool>"),
+    *MARKERS,
     *("find", "ok", "error", "unknown"),
     *ERRANDS,
     *ITEMS,
@@ -45,12 +45,10 @@ VOCABULARY: tuple[str, ...] = (
 )
 ID: Mapping[str, int] = MappingProxyType({word: at for at, word in enumerate(VOCABULARY)})
 
-PAD, UNK, END, USER, AGENT, TOOL, FIND, OK, ERROR, UNKNOWN = range(10)
+FIND, OK, ERROR, UNKNOWN = range(len(MARKERS), len(MARKERS) + 4)
 #: ids of the first word of each list; the list's index is added to it
 ERRAND, ITEM, COUNT = ID[ERRANDS[0]], ID[ITEMS[0]], ID[COUNTS[0]]
 TAG, CHANNEL, LABEL, CODE = ID[TAGS[0]], ID[CHANNELS[0]], ID[LABELS[0]], ID[CODES[0]]
-
-_MARKERS = {"user": USER, "assistant": AGENT, "tool": TOOL}
 
 
 def render(messages: Sequence[Mapping[str, Any]], *, cue: bool = False) -> list[int]:
@@ -66,15 +64,4 @@ def render(messages: Sequence[Mapping[str, Any]], *, cue: bool = False) -> list[
     Raises:
         BadArgument: a message of another role; the world has no word for it.
     """
-    ids: list[int] = []
-    for message in messages:
-        marker = _MARKERS.get(message["role"])
-        if marker is None:
-            raise BadArgument(
-                f"Expected messages of the roles {', '.join(_MARKERS)}, got {message['role']!r}."
-            )
-        ids.append(marker)
-        ids += [ID.get(word, UNK) for word in message["content"].split()]
-        if marker == AGENT:
-            ids.append(END)
-    return [*ids, AGENT] if cue else ids
+    return ids_of(messages, ID, cue=cue)
