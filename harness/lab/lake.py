@@ -38,6 +38,8 @@ _CELLS = SIZE * SIZE
 LENGTH = _TURNS * (1 + _CELLS + 1 + _MOVES + 1)
 _LEFT, _DOWN, _RIGHT, _UP = range(len(MOVES))
 _NONE = -1
+#: seeds come at about a thousand a second, and bring ever fewer maps that are new
+_TRIES = 30_000
 _PLANS, _NEARSIGHTED, _HASTY = range(3)
 
 
@@ -49,7 +51,8 @@ class Demonstrators:
         planners: share who make the best moves there are.
         nearsighted: share who go straight for the goal, but step aside where the next cell is a
             hole. All others go straight whatever is in the way.
-        errs: how often a move, whoever makes it, is another one, drawn at random.
+        errs: how often a move, whoever makes it, is drawn at random instead; one in four of
+            these is the move that was to be made.
 
     Raises:
         BadArgument: one of them is not within 0 to 1, or the shares are more than all.
@@ -147,15 +150,30 @@ def train_maps() -> list[int]:
     return [seed_of(task) for task in task_ids("train")]
 
 
-def other_maps(n: int, first: int) -> list[int]:
-    """Return the seeds, from `first` on, of `n` different maps that no task has."""
+def other_maps(n: int, first: int, *, tries: int = _TRIES) -> list[int]:
+    """Return the seeds, from `first` on, of `n` different maps that no task has.
+
+    Args:
+        n: how many maps; some 2,000 are to be had with the `tries` that are given.
+        first: the first seed.
+        tries: how many seeds are looked at, at most.
+
+    Raises:
+        BadArgument: so many seeds do not hold so many such maps.
+    """
     seen = {rows_of(seed_of(task)) for name in ("train", "heldout") for task in task_ids(name)}
     seeds: list[int] = []
-    while len(seeds) < n:
-        if (rows := rows_of(first)) not in seen:
+    for seed in range(first, first + tries):
+        if len(seeds) >= n:
+            break
+        if (rows := rows_of(seed)) not in seen:
             seen.add(rows)
-            seeds.append(first)
-        first += 1
+            seeds.append(seed)
+    if len(seeds) < n:
+        raise BadArgument(
+            f"Expected no more maps than the {tries} seeds from {first} on hold beside those of "
+            f"tasks, {len(seeds)}, got {n}."
+        )
     return seeds
 
 
@@ -190,8 +208,8 @@ def demonstrations(
         straight = _straight(lakes, here, stands, tie[rows], kind[rows] == _NEARSIGHTED)
         best = lakes.best[here, _TURNS - 1 - turn, stands]
         moves = np.where((kind[rows] == _PLANS)[:, None], best, straight)
-        slips = (rng.random(moves.shape) < who.errs) & (moves != _NONE)
-        moves = np.where(slips, rng.integers(len(MOVES), size=moves.shape), moves)
+        errs = (rng.random(moves.shape) < who.errs) & (moves != _NONE)
+        moves = np.where(errs, rng.integers(len(MOVES), size=moves.shape), moves)
         words = np.where(moves == _NONE, v.PAD, v.MOVE + moves)
         script.write(rows, np.full(len(rows), v.AGENT), *words.T, np.full(len(rows), v.END))
         over = np.zeros(len(rows), dtype=bool)

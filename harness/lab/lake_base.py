@@ -29,8 +29,8 @@ class Recipe:
 
     Attributes:
         seed: of the weights and of the demonstrations.
-        maps: how many maps are demonstrated besides those of the task set `train`. None of them
-            is of a task set.
+        maps: how many maps are demonstrated besides those of the task set `train`, about 2,000
+            at most. None of them is of a task set.
         first_map: the first seed of these.
         steps: updates.
         batch: dialogues an update; none is seen twice.
@@ -66,7 +66,7 @@ def pretrain_lake(recipe: Recipe | None = None, *, on_step: Any = None) -> TinyL
         on_step: called with the step, from 1, and its loss in nats a token.
 
     Raises:
-        BadArgument: an argument out of range.
+        BadArgument: an argument out of range, or more maps than seeds near the first one hold.
     """
     recipe = recipe or Recipe()
     lakes = Lakes.of([*train_maps(), *other_maps(recipe.maps, recipe.first_map)])

@@ -155,3 +155,10 @@ def test_other_maps_are_of_no_task():
     assert len(set(others)) == 60
     assert not known & set(others)
     assert len(train_maps()) == 200
+
+
+def test_more_maps_than_there_are_have_an_end():
+    assert len(other_maps(9, 100_000, tries=20)) == 9
+    with pytest.raises(BadArgument, match=r"the 20 seeds from 100000 on hold .* 9, got 10"):
+        other_maps(10, 100_000, tries=20)
+    assert other_maps(0, 100_000, tries=0) == []
