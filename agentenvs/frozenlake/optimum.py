@@ -131,7 +131,11 @@ def _checked(task_id: str, success_rate: float, steps: int, moves_per_step: int,
     ):
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
             raise BadArgument(f"Expected `{key}` to be an int from 1 to {most}, got {value!r}.")
-    return plan_of(seed_of(task_id), rate, steps, moves_per_step)
+    # What is best with so many turns left is the same in a longer plan, so all ask for a few.
+    turns = _STEPS
+    while turns < steps:
+        turns *= 2
+    return plan_of(seed_of(task_id), rate, turns, moves_per_step)
 
 
 @functools.lru_cache(maxsize=16)
@@ -140,7 +144,8 @@ def lines_of(most: int) -> tuple[tuple[str, ...], ...]:
     return (*(line for n in range(1, most + 1) for line in product(MOVES, repeat=n)), ())
 
 
-@functools.lru_cache(maxsize=2048)
+# All maps of the task sets with the same limits; the longest plan takes a third of a megabyte.
+@functools.lru_cache(maxsize=320)
 def plan_of(seed: int, success_rate: float, steps: int, moves_per_step: int) -> Plan:
     """Return the best play on the map of any seed, with so many turns."""
     lake = Lake.of(seed, success_rate)

@@ -16,7 +16,7 @@ from agentenvs.errors import BadArgument, UnknownName
 from agentenvs.frozenlake import best_moves, gold_actions, success_probability, task_ids
 from agentenvs.frozenlake.env import FrozenLakeTextEnv
 from agentenvs.frozenlake.lakes import Lake, rows_of
-from agentenvs.frozenlake.optimum import plan_of
+from agentenvs.frozenlake.optimum import lines_of, plan_of
 from agentenvs.frozenlake.tasks import all_ids, seed_of
 
 WAYS = {"left": (0, -1), "down": (1, 0), "right": (0, 1), "up": (-1, 0)}
@@ -203,6 +203,20 @@ def test_what_all_who_ask_share_cannot_be_changed() -> None:
     for array in (*plan, lake.starts):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
+
+
+def test_plans_of_all_lengths_take_little_memory() -> None:
+    plan_of.cache_clear()
+    longest = success_probability("4x4/0", max_steps=1000)
+    assert best_moves("4x4/0", 0, 1000) == best_moves("4x4/0", 0, 999)
+    assert plan_of.cache_info().currsize == 1
+    assert longest == success_probability("4x4/0", max_steps=1000)
+    size = sum(array.nbytes for array in plan_of(0, 0.8, 1280, 2))
+    assert size * (plan_of.cache_info().maxsize or 0) < 2**27
+    every = [(best_moves("4x4/0", 0, left), left) for left in range(1, 41)]
+    assert plan_of.cache_info().currsize == 5
+    for line, left in every:
+        assert lines_of(2)[plan_of(0, 0.8, left, 2).choice[left - 1, 0]] == line
 
 
 @pytest.mark.parametrize("task", ["4x4/3", "train", "8x8/0"])
