@@ -21,8 +21,10 @@ for info in pkgutil.walk_packages(agentenvs.__path__, "agentenvs."):
     try:
         importlib.import_module(info.name)
     except ModuleNotFoundError as missing:
-        optional = {"safetensors", "tokenizers", "torch", "transformers"}
-        if missing.name not in optional or not info.name.startswith("agentenvs.harness.lab."):
+        optional = {"datasets", "safetensors", "tokenizers", "torch", "transformers", "trl"}
+        rooms = ("lab.", "ptgs.scoring", "ptgs.selftest.", "ptgs.trl.")
+        of_torch = tuple(f"agentenvs.harness.{room}" for room in rooms)
+        if missing.name not in optional or not info.name.startswith(of_torch):
             raise
 import agentenvs.harness, agentenvs.wrappers
 from importlib import resources
