@@ -24,6 +24,8 @@ __all__ = ["MOST_PAIRS", "identity"]
 
 #: two-token completions are enumerated up to this number of them
 MOST_PAIRS = 4096
+#: how many times as far as a plain pass the trainer's scoring may be off
+_SLACK = 4.0
 
 
 class _Sum(NamedTuple):
@@ -57,9 +59,15 @@ def identity(trainer: Guarded, probe: Probe, most: int) -> Seen:
         Undecided: it would be as small if T were 1.
     """
     vocabulary = trainer.vocabulary
-    sums = _sums(trainer, probe, _likeliest(probe, most), 1)
-    if vocabulary**2 <= MOST_PAIRS and vocabulary <= most:
-        sums += _sums(trainer, probe, torch.arange(vocabulary), 2)
+    sums = _every(trainer, probe, most, "score")
+    if any(one.rest > one.tolerance for one in sums):
+        # Where a pass goes through coarser types than its logits show, a plain one tells how far
+        # rounding goes.
+        plain = _every(trainer, probe, most, "logits")
+        sums = [
+            one._replace(tolerance=max(one.tolerance, _SLACK * other.rest))
+            for one, other in zip(sums, plain, strict=True)
+        ]
     told = {
         f"{name}/{one.length}/{one.t:.3g}": getattr(one, name)
         for one in sums
@@ -95,7 +103,25 @@ def _likeliest(probe: Probe, most: int) -> Any:
     return torch.arange(len(z)) if len(z) <= most else z.topk(most).indices
 
 
-def _sums(trainer: Guarded, probe: Probe, ids: Any, length: int) -> list[_Sum]:
+def _every(trainer: Guarded, probe: Probe, most: int, method: str) -> list[_Sum]:
+    """Return the sums over completions of one token, and of two where they are few."""
+    vocabulary = trainer.vocabulary
+    sums = _sums(trainer, probe, _likeliest(probe, most), 1, method)
+    if vocabulary**2 <= MOST_PAIRS and vocabulary <= most:
+        sums += _sums(trainer, probe, torch.arange(vocabulary), 2, method)
+    return sums
+
+
+def _scored(trainer: Guarded, prompts: Any, completions: Any, t: Any, method: str) -> Any:
+    """Return log-probabilities by the trainer's scoring, or by its plain forward pass, (B, L)."""
+    if method == "score":
+        return trainer.score(prompts, completions, t)[0]
+    z = exact(trainer.logits(torch.cat([prompts, completions], 1))[:, prompts.shape[1] - 1 : -1])
+    logs = (z / t.to(z)[:, None, None]).log_softmax(-1)
+    return logs.gather(-1, completions.to(z.device)[..., None])[..., 0]
+
+
+def _sums(trainer: Guarded, probe: Probe, ids: Any, length: int, method: str) -> list[_Sum]:
     prompt, both = probe.prompts[:1], (probe.low, probe.high)
     every = torch.cartesian_prod(*[ids] * length).view(-1, length)
     weights = [_chances(trainer, prompt, t, ids, length) for t in both]
@@ -105,11 +131,11 @@ def _sums(trainer: Guarded, probe: Probe, ids: Any, length: int) -> list[_Sum]:
         # Both temperatures in one batch: one for all rows would be wrong for one of the two.
         rows = at.repeat_interleave(2)
         t = torch.tensor(both, dtype=torch.float32).repeat(len(at))
-        logs, _ = trainer.score(prompt.expand(len(rows), -1), every[rows], t)
+        logs = _scored(trainer, prompt.expand(len(rows), -1), every[rows], t, method)
         for which, total in enumerate(totals):
             each = exact(logs[which::2].sum(-1))
             value = (weights[which][at].to(each.device) * each).sum()
-            _add(total, trainer.gradients(value, "score", again=which == 0))
+            _add(total, trainer.gradients(value, method, again=which == 0))
     found = []
     for t, total in zip(both, totals, strict=True):
         terms, expected, at_one = _sizes(trainer, prompt, t, ids, probe.seed)

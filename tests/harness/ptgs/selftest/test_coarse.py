@@ -40,6 +40,29 @@ def test_coarse_types_hide_no_mistake(mutants: ModuleType, name: str) -> None:
     assert set(report.failed) == mutant.failed, str(report)
 
 
+def inside(base: Any) -> Any:
+    """Return a trainer whose model computes in a coarse type that its logits do not show."""
+
+    class Inside(base):  # type: ignore[misc]
+        def fresh_model(self) -> Any:
+            model = super().fresh_model()
+            model.embed.register_forward_hook(lambda *passed: passed[2].bfloat16().float())
+            model.recur.register_forward_hook(
+                lambda *passed: (passed[2][0].bfloat16().float(), passed[2][1])
+            )
+            return model
+
+    return Inside
+
+
+def test_coarse_types_inside_a_model(mutants: ModuleType) -> None:
+    report = selftest(inside(mutants.Reference))
+    assert report.passed, str(report)
+    assert "(float32)" in report["forward"].words
+    wrong = selftest(inside(mutants.ScoresAtTheMean))
+    assert set(wrong.failed) == {"scores", "entropies", "identity", "loss"}, str(wrong)
+
+
 def test_scores_in_a_coarse_type(reference: ModuleType) -> None:
     class Coarse(reference.Reference):
         def scored(self, z: Any, tokens: Any, t: Any) -> Any:
