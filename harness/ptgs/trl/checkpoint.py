@@ -11,10 +11,62 @@ from agentenvs.errors import BadArgument
 from agentenvs.harness.ptgs.protocol import Sampler
 from agentenvs.harness.ptgs.state import read_state, write_state
 
-__all__ = ["STATE", "read_rollouts", "read_sampler", "write_rollouts", "write_sampler"]
+__all__ = [
+    "STATE",
+    "read_rollouts",
+    "read_sampler",
+    "resume",
+    "save",
+    "write_rollouts",
+    "write_sampler",
+]
 
 STATE = "ptgs.npz"
 """The sampler's file in a checkpoint."""
+
+
+def save(trainer: Any, folder: str) -> None:
+    """Write what one process of a tempered trainer has besides weights into a checkpoint."""
+    os.makedirs(folder, exist_ok=True)
+    args, processes = trainer.args, trainer.accelerator
+    if trainer.sampler is not None and args.should_save:
+        write_sampler(folder, trainer.sampler)
+    under_way = trainer._step % (args.steps_per_generation * args.num_iterations)
+    state = {
+        "step": trainer._step,
+        "processes": processes.num_processes,
+        "rollouts": trainer._buffered_inputs if under_way else None,
+    }
+    write_rollouts(folder, processes.process_index, state)
+
+
+def resume(trainer: Any, folder: str) -> None:
+    """Bring a tempered trainer to where a checkpoint was, but for its weights.
+
+    Raises:
+        BadArgument: the checkpoint is another trainer's, or lacks a part; as `read_sampler` and
+            `read_rollouts`.
+        SettingsDiffer: its sampler has other settings; names them.
+    """
+    read_sampler(folder, trainer.sampler)
+    processes = trainer.accelerator
+    state = read_rollouts(
+        folder, processes.process_index, processes.num_processes, processes.device
+    )
+    if state is None:
+        if trainer.sampler is not None:
+            raise BadArgument(
+                f"Expected the checkpoint {folder} to say which rollouts were under way, got no "
+                "such file."
+            )
+        return
+    rollouts = state["rollouts"]
+    if rollouts is not None and len(rollouts) != trainer.args.steps_per_generation:
+        raise BadArgument(
+            f"Expected `steps_per_generation={len(rollouts)}` to go on from {folder}, got "
+            f"{trainer.args.steps_per_generation}."
+        )
+    trainer._step, trainer._buffered_inputs = state["step"], rollouts
 
 
 def write_sampler(folder: str, sampler: Sampler) -> None:
@@ -63,11 +115,13 @@ def read_rollouts(folder: str, rank: int, processes: int, device: Any) -> dict[s
     """Return what a process had under way, or None where the checkpoint does not say.
 
     Raises:
-        BadArgument: rollouts were under way in another number of processes.
+        BadArgument: rollouts were under way in another number of processes, or those of this
+            process are missing.
     """
     import torch
 
     own, first = (Path(folder) / _name(at) for at in (rank, 0))
+    # Between two generations the first process knows what all know.
     path = own if own.exists() else first
     if not path.exists():
         return None
@@ -77,6 +131,11 @@ def read_rollouts(folder: str, rank: int, processes: int, device: Any) -> dict[s
             f"Expected {state['processes']} processes to go on from {folder}, got {processes}: "
             "it was saved while rollouts were still to be trained on. One saved between two "
             "generations can be resumed by any number."
+        )
+    if state["rollouts"] is not None and path != own:
+        raise BadArgument(
+            f"Expected the rollouts of process {rank} in {folder}, got no {own.name}: it was "
+            "saved while they were still to be trained on."
         )
     return {**state, "rollouts": _moved(state["rollouts"], device)}
 

@@ -112,18 +112,24 @@ class Observer:
     def _heat(self, ids: Sequence[tuple[int, ...]]) -> list[float]:
         """Return each row's temperature: that of its first turn, and of all later ones.
 
+        Rows that go on come in their order, so that those with the same words are told apart.
+
         Raises:
             AgentEnvsError: a later turn was drawn at another.
         """
         first = list(self._drawn[0][1])
         for prompts, heat in self._drawn[1:]:
+            rest = 0
             for prompt, temperature in zip(prompts, heat, strict=True):
                 of = [at for at, row in enumerate(ids) if row[: len(prompt)] == prompt]
-                if of and all(first[at] != temperature for at in of):
+                fits = [at for at in of if at >= rest and first[at] == temperature]
+                if of and not fits:
                     raise AgentEnvsError(
                         f"A later turn was drawn at T = {temperature:g}, the first at "
-                        f"{first[of[0]]:g}: a rollout has one temperature."
+                        f"{first[of[0]]:g}: a rollout has one temperature, and rows keep their "
+                        "order."
                     )
+                rest = fits[0] + 1 if fits else rest
         return first
 
     def _rewarding(self, method: Any, *args: Any, **kwargs: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agentenvs.errors import BadArgument
@@ -20,6 +20,8 @@ _PINNED = {
     "top_p": 1.0,
     "repetition_penalty": 1.0,
 }
+#: arguments of `generate` by which it draws from something else
+_SHAPING = ("logits_processor", "prefix_allowed_tokens_fn", "custom_generate")
 
 
 @contextlib.contextmanager
@@ -33,14 +35,15 @@ def by_transformers(model: Any, config: Any, temperatures: Sequence[float]) -> I
         model: without wrappers.
         config: the generation config that the trainer passes.
         temperatures: of the rows, in their order.
+
+    Raises:
+        BadArgument: within, `generate` is asked to change the distribution further.
     """
     import torch
     from transformers import GenerationConfig, LogitsProcessorList
 
     from agentenvs.harness.ptgs.scoring import RowTemperature
 
-    for name, value in _PINNED.items():
-        setattr(config, name, value)
     generate = model.generate
     # A wrapper passes the method of what it wraps; that one's config is read.
     inner = getattr(generate, "__self__", model)
@@ -49,12 +52,18 @@ def by_transformers(model: Any, config: Any, temperatures: Sequence[float]) -> I
     heat = torch.tensor(temperatures, dtype=torch.float32, device=inner.device)
 
     def generated(*args: Any, **kwargs: Any) -> Any:
+        for name in _SHAPING:
+            if kwargs.get(name):
+                raise BadArgument(
+                    f"Expected `generate` without `{name}`, got {kwargs[name]!r}: tokens are "
+                    "scored under softmax(z / T) of the whole vocabulary."
+                )
         kwargs["logits_processor"] = LogitsProcessorList([RowTemperature(heat)])
         return generate(*args, **kwargs)
 
     inner.generation_config = GenerationConfig()
     try:
-        with _generating(model, generated):
+        with _set(config, _PINNED), _generating(model, generated):
             yield
     finally:
         inner.generation_config = own
@@ -88,12 +97,21 @@ def limited(trainer: Any, tokens: int) -> Iterator[None]:
         holder, name = trainer.vllm_generation, "max_completion_length"
     else:
         holder, name = trainer.generation_config, "max_new_tokens"
-    before = getattr(holder, name)
-    setattr(holder, name, tokens)
+    with _set(holder, {name: tokens}):
+        yield
+
+
+@contextlib.contextmanager
+def _set(holder: Any, values: Mapping[str, Any]) -> Iterator[None]:
+    """Let attributes have other values, their own after that."""
+    before = {name: getattr(holder, name) for name in values}
+    for name, value in values.items():
+        setattr(holder, name, value)
     try:
         yield
     finally:
-        setattr(holder, name, before)
+        for name, value in before.items():
+            setattr(holder, name, value)
 
 
 @contextlib.contextmanager

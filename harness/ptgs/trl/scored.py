@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from agentenvs.errors import BadArgument
 
-__all__ = ["RowScored", "Scores"]
+__all__ = ["RowScored", "Scores", "head_in_float32"]
 
 #: most logits that are scored at once; of more, the softmax is not kept for the gradient
 _MOST = 1 << 26
@@ -77,6 +77,27 @@ class RowScored:
             entropies.masked_fill(silent, 0.0),
             getattr(out, "aux_loss", None),
         )
+
+
+def head_in_float32(model: Any) -> None:
+    """Keep autocast from a model's projection on the vocabulary.
+
+    With `cast_lm_head_to_fp32` TRL casts that module's weights and input to float32, which
+    autocast takes back within; TRL's own scoring does not go through the module.
+
+    Args:
+        model: without wrappers.
+    """
+    import torch
+
+    head = model.get_output_embeddings()
+    project = head.forward
+
+    def projected(hidden_states: Any) -> Any:
+        with torch.autocast(hidden_states.device.type, enabled=False):
+            return project(hidden_states)
+
+    head.forward = projected
 
 
 def _scored(logits: Any, tokens: Any, heat: Any) -> tuple[Any, Any]:

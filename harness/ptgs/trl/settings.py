@@ -6,7 +6,7 @@ from typing import Any
 
 from agentenvs.errors import BadArgument
 
-__all__ = ["check_settings"]
+__all__ = ["check_server", "check_settings"]
 
 _NEUTRAL: dict[str, tuple[Any, ...]] = {
     "top_p": (1.0,),
@@ -21,19 +21,22 @@ _HARMLESS = frozenset(
         "cache_implementation",
         "compile_config",
         "disable_compile",
-        "logprobs",
         "max_new_tokens",
         "max_time",
         "max_tokens",
         "pad_token_id",
         "prefill_chunk_size",
-        "seed",
         "stop",
         "stop_strings",
         "stop_token_ids",
         "use_cache",
     }
 )
+_REFUSED = {
+    "logprobs": "the trainer asks for the chances that it needs",
+    "seed": "every row is a request of its own, so that rows of one group would all be the same; "
+    "give the trainer's own `seed`",
+}
 
 
 def check_settings(args: Any) -> None:
@@ -48,6 +51,10 @@ def check_settings(args: Any) -> None:
         if getattr(args, name) not in neutral
     ]
     for name, value in (args.generation_kwargs or {}).items():
+        if name in _REFUSED:
+            raise BadArgument(
+                f"Expected `generation_kwargs` without {name!r}, got {value!r}: {_REFUSED[name]}."
+            )
         if name not in _HARMLESS and value not in _NEUTRAL.get(name, ()):
             odd.append(f"generation_kwargs[{name!r}]={value!r}")
     if odd:
@@ -66,6 +73,36 @@ def check_settings(args: Any) -> None:
             "Expected `use_liger_kernel=False`: it replaces the forward pass from which rows are "
             "scored."
         )
+    if args.vllm_structured_outputs_regex is not None:
+        raise BadArgument(
+            "Expected `vllm_structured_outputs_regex=None`, got "
+            f"{args.vllm_structured_outputs_regex!r}: what it rules out is scored as if it could "
+            "be drawn."
+        )
     temperature = args.temperature
     if not isinstance(temperature, int | float) or not 0 < temperature < float("inf"):
         raise BadArgument(f"Expected `temperature` above 0, got {temperature!r}.")
+
+
+def check_server(trainer: Any) -> None:
+    """Check that a vLLM server tells chances at the temperatures that it drew at.
+
+    Colocated, TRL sees to that itself.
+
+    Raises:
+        BadArgument: it tells those at T = 1, and the trainer corrects by them.
+    """
+    if not (
+        trainer.use_vllm
+        and trainer.vllm_mode == "server"
+        and trainer.vllm_importance_sampling_correction
+        and trainer.accelerator.is_main_process
+    ):
+        return
+    told = trainer.vllm_generation.vllm_client.get_server_info()["model_config"]["logprobs_mode"]
+    if told != "processed_logprobs":
+        raise BadArgument(
+            f"Expected a vLLM server with `--logprobs-mode processed_logprobs`, got {told}: "
+            "importance ratios would compare chances at T = 1 with those at each row's own "
+            "temperature. Restart it so, or set `vllm_importance_sampling_correction=False`."
+        )

@@ -18,6 +18,7 @@ from agentenvs.harness.ptgs.trl.observed import Observer, unpadded
 from agentenvs.harness.ptgs.trl.rows import with_temperatures
 from agentenvs.harness.ptgs.trl.sampled import limited
 from agentenvs.harness.ptgs.trl.trainer import Tempered
+from agentenvs.harness.ptgs.trl.verdicts import verdicts
 from agentenvs.harness.ptgs.trl.version import library
 
 __all__ = ["Subject"]
@@ -80,8 +81,9 @@ class Subject:
         return self.trainer.model.parameters()  # type: ignore[no-any-return]
 
     def logits(self, ids: Any) -> Any:
-        """Return (B, L, V) of a plain forward pass."""
-        return self.trainer.model(input_ids=ids.to(self._device), use_cache=False).logits
+        """Return (B, L, V) of a plain forward pass, in the precision of training."""
+        with self.trainer.accelerator.autocast():
+            return self.trainer.model(input_ids=ids.to(self._device), use_cache=False).logits
 
     def sample(self, prompts: Any, temperatures: Any, length: int) -> Any:
         """Return (B, length) tokens by the trainer's own generation, -1 behind an end."""
@@ -90,7 +92,9 @@ class Subject:
         prompt_ids: Any = prompts.tolist()
         if isinstance(self.trainer, Tempered):
             prompt_ids = with_temperatures(prompt_ids, temperatures.tolist())
-        with self._at(temperatures), limited(self.trainer, length):
+        # Within a training the prepared model does this by itself.
+        autocast = self.trainer.accelerator.autocast()
+        with autocast, self._at(temperatures), limited(self.trainer, length):
             drawn, _ = self.trainer._generate_single_turn(prompt_ids, None, {}, 1)
         return torch.tensor([[*ids, *[-1] * (length - len(ids))] for ids in drawn])
 
@@ -166,11 +170,9 @@ class Subject:
             ):
                 yield Played(task, heat, ids, success)
 
-    def _won(self, rewards: Any) -> list[bool]:
-        if self._succeeded is not None:
-            return [bool(one) for one in self._succeeded(rewards)]
-        weights = self.trainer.reward_weights.to(rewards.device)
-        return ((rewards * weights).nansum(dim=1) > 0.5).tolist()  # type: ignore[no-any-return]
+    def _won(self, rewards: Any) -> list[bool | None]:
+        won, scored = verdicts(rewards, self.trainer.reward_weights, self._succeeded)
+        return [bool(w) if s else None for w, s in zip(won, scored, strict=True)]
 
 
 @contextlib.contextmanager

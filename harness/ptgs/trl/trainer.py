@@ -22,8 +22,9 @@ from agentenvs.harness.ptgs.trl.groups import ask, tell
 from agentenvs.harness.ptgs.trl.order import Order
 from agentenvs.harness.ptgs.trl.rows import temperatures_of, with_temperatures
 from agentenvs.harness.ptgs.trl.sampled import by_transformers, by_vllm
-from agentenvs.harness.ptgs.trl.scored import RowScored
-from agentenvs.harness.ptgs.trl.settings import check_settings
+from agentenvs.harness.ptgs.trl.scored import RowScored, head_in_float32
+from agentenvs.harness.ptgs.trl.settings import check_server, check_settings
+from agentenvs.harness.ptgs.trl.verdicts import verdicts
 from agentenvs.harness.ptgs.trl.version import library
 
 __all__ = ["COLUMN", "Tempered", "tempered"]
@@ -85,6 +86,7 @@ class Tempered:
     model: Any
     model_wrapped: Any
     num_generations: int
+    ref_model: Any
     reward_weights: Any
     state: Any
     temperature: float
@@ -110,6 +112,11 @@ class Tempered:
         above: Any = super()
         above.__init__(*args, **kwargs)
         check_settings(self.args)
+        check_server(self)
+        if self.args.cast_lm_head_to_fp32:
+            for model in (self.model, self.ref_model):
+                if model is not None:
+                    head_in_float32(self.accelerator.unwrap_model(model))
         if sampler is not None:
             columns = getattr(self.train_dataset, "column_names", None)
             if columns is not None and COLUMN not in columns:
@@ -183,19 +190,7 @@ class Tempered:
 
     def _tell(self, rewards: Any) -> None:
         """Tell the sampler of all processes' rows; `rewards` has those, (N, F)."""
-        import torch
-
-        if self.succeeded is not None:
-            won = torch.as_tensor(self.succeeded(rewards)).cpu().numpy()
-            if won.shape != (len(rewards),) or won.dtype != np.bool_:
-                raise BadArgument(
-                    f"Expected `succeeded` to return {len(rewards)} booleans, got {won.dtype} of "
-                    f"shape {won.shape}."
-                )
-        else:
-            weights = self.reward_weights.to(rewards.device)
-            won = ((rewards * weights).nansum(dim=1) > 0.5).cpu().numpy()
-        scored = (~torch.isnan(rewards).all(dim=1)).cpu().numpy()
+        won, scored = verdicts(rewards, self.reward_weights, self.succeeded)
         silent = tell(self.sampler, self._tasks, self.num_generations, won, scored)
         metrics = self._metrics["train"]
         metrics["ptgs/untold"].append(float(silent))
@@ -272,42 +267,12 @@ class Tempered:
         folder = os.path.join(
             where._get_output_dir(trial=trial), f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
         )
-        os.makedirs(folder, exist_ok=True)
         # Before the rest: a checkpoint counts as whole from its last file on.
-        if self.sampler is not None and self.args.should_save:
-            checkpoint.write_sampler(folder, self.sampler)
-        under_way = self._step % (self.args.steps_per_generation * self.args.num_iterations)
-        state = {
-            "step": self._step,
-            "processes": self.accelerator.num_processes,
-            "rollouts": self._buffered_inputs if under_way else None,
-        }
-        checkpoint.write_rollouts(folder, self.accelerator.process_index, state)
+        checkpoint.save(self, folder)
         above._save_checkpoint(model, trial)
 
     def _load_optimizer_and_scheduler(self, checkpoint_folder: str | None) -> None:
         above: Any = super()
         above._load_optimizer_and_scheduler(checkpoint_folder)
-        if checkpoint_folder is None:
-            return
-        checkpoint.read_sampler(checkpoint_folder, self.sampler)
-        state = checkpoint.read_rollouts(
-            checkpoint_folder,
-            self.accelerator.process_index,
-            self.accelerator.num_processes,
-            self.accelerator.device,
-        )
-        if state is None:
-            if self.sampler is not None:
-                raise BadArgument(
-                    f"Expected the checkpoint {checkpoint_folder} to say which rollouts were "
-                    "under way, got no such file."
-                )
-            return
-        rollouts = state["rollouts"]
-        if rollouts is not None and len(rollouts) != self.args.steps_per_generation:
-            raise BadArgument(
-                f"Expected `steps_per_generation={len(rollouts)}` to go on from "
-                f"{checkpoint_folder}, got {self.args.steps_per_generation}."
-            )
-        self._step, self._buffered_inputs = state["step"], rollouts
+        if checkpoint_folder is not None:
+            checkpoint.resume(self, checkpoint_folder)

@@ -130,6 +130,19 @@ def test_a_checkpoint_that_lost_its_rollouts_is_refused(
         resume(make, saved, PTGS())
 
 
+def test_a_process_does_not_go_on_with_the_rollouts_of_another(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        under_way = [{"prompt_ids": torch.tensor([[rank]])}]
+        state = {"step": 3, "processes": 2, "rollouts": under_way}
+        checkpoint.write_rollouts(str(tmp_path), rank, state)
+    state_of_1 = checkpoint.read_rollouts(str(tmp_path), 1, 2, "cpu")
+    assert state_of_1 is not None
+    assert state_of_1["rollouts"][0]["prompt_ids"].tolist() == [[1]]
+    (tmp_path / "ptgs_rollouts_1.pt").unlink()
+    with pytest.raises(BadArgument, match=r"rollouts of process 1 .* got no ptgs_rollouts_1\.pt"):
+        checkpoint.read_rollouts(str(tmp_path), 1, 2, "cpu")
+
+
 def test_rollouts_are_read_without_running_what_a_file_says(saved: Path) -> None:
     class Evil:
         def __reduce__(self) -> Any:

@@ -43,6 +43,36 @@ def test_at_one_temperature_it_is_what_the_trainer_itself_gives(
     assert ours[0][1, -2:].tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize("prepared", [False, True])
+@pytest.mark.parametrize("cast", [False, True])
+def test_in_mixed_precision_it_is_what_the_trainer_itself_gives(
+    make: Callable[..., Any], cast: bool, prepared: bool
+) -> None:
+    settings = {"bf16": True, "cast_lm_head_to_fp32": cast}
+    theirs, ours = make(trl.GRPOTrainer, **settings), make(**settings)
+    if prepared:
+        for trainer in (theirs, ours):
+            trainer.accelerator.prepare_model(trainer.model)
+    ids, mask = batch()
+    wanted = theirs._get_per_token_logps_and_entropies(
+        theirs.model, ids, mask, 4, compute_entropy=True
+    )
+    got = ask(ours, ids, mask, 4, torch.ones(6))
+    for one, two in zip(got[:2], wanted[:2], strict=True):
+        # TRL's own head is in bfloat16 without the flag, and adds up in another order.
+        torch.testing.assert_close(one, two, atol=3e-6 if cast else 0.03, rtol=1e-5)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.1])
+def test_a_head_in_float32_draws_in_float32_too(make: Callable[..., Any], beta: float) -> None:
+    trainer = make(bf16=True, cast_lm_head_to_fp32=True, beta=beta)
+    with trainer.accelerator.autocast():
+        for net in filter(None, (trainer.model, trainer.ref_model)):
+            logits = net(input_ids=batch()[0]).logits
+            assert (logits != logits.bfloat16().float()).any()
+    assert (trainer.ref_model is None) == (beta == 0)
+
+
 def test_rows_in_chunks_keep_their_temperatures(make: Callable[..., Any]) -> None:
     trainer = make()
     ids, mask = batch()

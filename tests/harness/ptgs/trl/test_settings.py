@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentenvs.errors import BadArgument
-from agentenvs.harness.ptgs import PTGS
+from agentenvs.harness.ptgs import PTGS, Spread
 from agentenvs.harness.ptgs.trl import tempered
 from agentenvs.harness.ptgs.trl.settings import check_settings
 
@@ -23,6 +23,9 @@ trl = pytest.importorskip("trl", reason="needs the extra `trl`")
         ({"repetition_penalty": 1.1}, "repetition_penalty=1.1"),
         ({"generation_kwargs": {"typical_p": 0.9}}, r"generation_kwargs\['typical_p'\]"),
         ({"generation_kwargs": {"temperature": 0.9}}, r"generation_kwargs\['temperature'\]"),
+        ({"generation_kwargs": {"seed": 1}}, "without 'seed', got 1: .* rows of one group"),
+        ({"generation_kwargs": {"logprobs": 5}}, "without 'logprobs', got 5"),
+        ({"vllm_structured_outputs_regex": "yes|no"}, "`vllm_structured_outputs_regex=None`"),
         ({"temperature": 0.0}, "`temperature` above 0"),
     ],
 )
@@ -42,6 +45,7 @@ def test_continuous_batching_and_other_kernels_are_refused() -> None:
         "generation_kwargs": {"max_new_tokens": 4, "top_p": 1.0},
         "use_transformers_continuous_batching": False,
         "use_liger_kernel": False,
+        "vllm_structured_outputs_regex": None,
         "temperature": 1.0,
     }
     check_settings(SimpleNamespace(**plain))
@@ -82,9 +86,18 @@ def test_a_trainer_is_tempered_once() -> None:
         tempered(tempered())
 
 
-def test_a_subclass_of_a_trainer_is_tempered_too() -> None:
-    class Own(trl.GRPOTrainer):
-        pass
+def test_a_subclass_of_a_trainer_is_tempered_too(make: Callable[..., Any]) -> None:
+    class Own(trl.GRPOTrainer):  # type: ignore[misc]
+        heat: Any = None
+
+        def _compute_loss(self, model: Any, inputs: Any) -> Any:
+            self.heat = [*(self.heat or []), *inputs["ptgs_temperature"].tolist()]
+            return super()._compute_loss(model, inputs)
 
     assert tempered(Own).__name__ == "TemperedOwn"
-    assert issubclass(tempered(Own), Own)
+    trainer = make(tempered(Own), given={"sampler": Spread(0.5, 2.0)}, max_steps=1)
+    trainer.train()
+    assert isinstance(trainer, Own)
+    assert sorted(trainer.heat) == pytest.approx(
+        [0.5] * 2 + [2 ** (-1 / 3)] * 2 + [2 ** (1 / 3)] * 2 + [2.0] * 2
+    )

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from agentenvs.errors import BadArgument
+from agentenvs.harness.ptgs import PTGS
 from agentenvs.harness.ptgs.trl import Subject, TextWorld
 from agentenvs.harness.ptgs.trl.sampled import by_transformers
 
@@ -73,6 +74,56 @@ def test_a_tempered_trainer_passes_with_plain_prompts_and_rollouts_used_twice(
             make(given={"sampler": sampler}, per_device_train_batch_size=4, **settings)
         ),
         draws=4096,
+    )
+    assert report.passed, str(report)
+
+
+WITHOUT_STEPS = ("temperatures", "spread", "rows", "loss", "told", "uniform", "resume")
+
+
+@pytest.mark.parametrize("cast", [False, True])
+def test_a_tempered_trainer_passes_in_mixed_precision(make: Callable[..., Any], cast: bool) -> None:
+    settings = {"bf16": True, "cast_lm_head_to_fp32": cast}
+    report = selftest(
+        lambda sampler: Subject(make(given={"sampler": sampler}, **settings)),
+        draws=8192,
+        without=WITHOUT_STEPS,
+    )
+    assert report.passed, str(report)
+    assert ("(float32)" if cast else "(bfloat16)") in report["forward"].words
+
+
+def test_the_temperature_of_a_trainer_is_not_that_of_its_rows(make: Callable[..., Any]) -> None:
+    report = selftest(
+        lambda sampler: Subject(make(given={"sampler": sampler}, temperature=0.5)),
+        draws=4096,
+        without=WITHOUT_STEPS,
+    )
+    assert report.passed, str(report)
+
+
+@pytest.mark.parametrize("cls", [None, Ignores])
+def test_rollouts_without_a_verdict_are_played_without_success(
+    make: Callable[..., Any], cls: Any
+) -> None:
+    def some(completions: list[str], **_: Any) -> list[float | None]:
+        return [None if at == 0 else float(at % 2) for at, _ in enumerate(completions)]
+
+    sampler = PTGS()
+    trainer = make(cls, reward=some, given={} if cls else {"sampler": sampler})
+    trainer.sampler = sampler
+    played = Subject(trainer).step().played
+    assert [one.success for one in played] == [None, True, *[False, True] * 3]
+
+
+def test_what_was_told_leaves_out_rollouts_without_a_verdict(make: Callable[..., Any]) -> None:
+    def some(completions: list[str], **_: Any) -> list[float | None]:
+        lengths = [sum(map(len, text.split())) for text in completions]
+        return [None if at == 0 else float(n % 2) for at, n in enumerate(lengths)]
+
+    report = selftest(
+        lambda sampler: Subject(make(given={"sampler": sampler}, reward=some)),
+        without=["samples", "scores", "entropies", "identity", "missing", "resume"],
     )
     assert report.passed, str(report)
 

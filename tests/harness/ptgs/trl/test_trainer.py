@@ -46,13 +46,17 @@ class Watched(tempered()):  # type: ignore[misc]
         return super()._compute_loss(model, inputs)
 
 
-def both(make: Callable[..., Any], settings: dict[str, Any], sampler: Any = None) -> None:
+def both(
+    make: Callable[..., Any], settings: dict[str, Any], sampler: Any = None, **given: Any
+) -> None:
     """Train TRL's own trainer and ours at one temperature, and compare all that they log."""
     settings = {"optim": "sgd", "learning_rate": 1.0, "max_grad_norm": 0.1, **settings}
-    theirs = make(trl.GRPOTrainer, **settings)
+    torch.manual_seed(0)
+    theirs = make(trl.GRPOTrainer, given=given, **settings)
     before = [p.detach().clone() for p in theirs.model.parameters()]
     theirs.train()
-    ours = make(given={"sampler": sampler}, **settings)
+    torch.manual_seed(0)
+    ours = make(given={"sampler": sampler, **given}, **settings)
     ours.train()
     moved = 0.0
     for was, one, two in zip(
@@ -79,6 +83,16 @@ def test_all_losses_train_as_in_the_trainer_itself(
     make: Callable[..., Any], settings: dict[str, Any]
 ) -> None:
     both(make, {"max_steps": 4, **settings})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [SETTINGS[0], {"bf16": True, "cast_lm_head_to_fp32": True}])
+def test_an_adapter_trains_as_in_the_trainer_itself(
+    make: Callable[..., Any], settings: dict[str, Any]
+) -> None:
+    peft = pytest.importorskip("peft", reason="peft is not installed")
+    adapter = peft.LoraConfig(r=4, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
+    both(make, settings, peft_config=adapter)
 
 
 def test_groups_are_played_at_what_the_sampler_gives_and_told_to_it(
@@ -194,6 +208,27 @@ def test_a_wrapper_passes_the_config_of_what_it_wraps(
         assert wrapper.generate is not net.generate
     assert net.generation_config.min_p == 0.9
     assert wrapper.generate == net.generate
+
+
+def test_what_else_a_subclass_asks_of_generate_is_refused(make: Callable[..., Any]) -> None:
+    from agentenvs.harness.ptgs.trl.sampled import by_transformers
+
+    trainer = make()
+    ids = torch.tensor([[3, 10, 14]])
+    with by_transformers(trainer.model, trainer.generation_config, [1.0]):
+        for name in ("logits_processor", "prefix_allowed_tokens_fn", "custom_generate"):
+            with pytest.raises(BadArgument, match=f"`generate` without `{name}`"):
+                trainer.model.generate(ids, **{name: [lambda ids, scores: scores]})
+
+
+def test_a_generation_config_is_put_back(make: Callable[..., Any]) -> None:
+    from agentenvs.harness.ptgs.trl.sampled import by_transformers
+
+    trainer = make(temperature=0.7)
+    config = trainer.generation_config
+    with by_transformers(trainer.model, config, [1.0]):
+        assert config.temperature == 1.0
+    assert config.temperature == 0.7
 
 
 def test_success_is_what_the_caller_says(make: Callable[..., Any]) -> None:

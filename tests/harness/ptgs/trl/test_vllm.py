@@ -168,3 +168,34 @@ def test_a_server_that_answers_for_too_few_prompts_is_named(
     client._post = lambda url, json: {"choices": post(url, json)["choices"][:-1]}
     with pytest.raises(BadArgument, match="Expected 2 `prompt_ids` from the server, got 1"):
         trainer._generate_single_turn(with_temperatures([[6], [7]], [1.0, 1.0]), None, {}, 2)
+
+
+@pytest.mark.parametrize(
+    ("logprobs_mode", "settings", "refused"),
+    [
+        ("raw_logprobs", {}, True),
+        ("processed_logprobs", {}, False),
+        ("raw_logprobs", {"vllm_importance_sampling_correction": False}, False),
+        (None, {"vllm_mode": "colocate"}, False),
+    ],
+)
+def test_a_server_that_tells_chances_at_one_temperature_is_refused(
+    make: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    logprobs_mode: str | None,
+    settings: dict[str, Any],
+    refused: bool,
+) -> None:
+    from trl.trainer import grpo_trainer
+
+    told = {"model_config": {"logprobs_mode": logprobs_mode}}
+    client = SimpleNamespace(get_server_info=lambda: told)
+    monkeypatch.setattr(
+        grpo_trainer, "VLLMGeneration", lambda **_: SimpleNamespace(vllm_client=client)
+    )
+    settings = {"use_vllm": True, "vllm_mode": "server", **settings}
+    if refused:
+        with pytest.raises(BadArgument, match="processed_logprobs`, got raw_logprobs"):
+            make(**settings)
+    else:
+        assert make(**settings).use_vllm
