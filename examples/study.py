@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import functools
 import json
+import math
 import os
 import sys
 import time
@@ -29,6 +30,7 @@ from agentenvs.harness.lab.folder import lab_versions
 from agentenvs.harness.lab.jobs import Job
 from agentenvs.harness.lab.watch import watch
 from agentenvs.harness.lab.workers import work
+from agentenvs.harness.plain_data import finite
 from agentenvs.harness.ptgs.state import read_state
 from agentenvs.harness.samplers import make_sampler
 from agentenvs.harness.store.durable import write_whole
@@ -36,6 +38,7 @@ from agentenvs.harness.store.folder import differences
 
 BASE = "base"
 RESULT = "result.json"
+SPENT = "cpu.json"
 SETS = ("train", "heldout")
 #: CPU seconds a rollout in play; training takes three times as long. They weigh jobs alone.
 ROLLOUT_S = {"FrozenLakeText": 1.5e-3, "ToolLab": 4.5e-4}
@@ -92,7 +95,7 @@ class Study:
 
     def cells(self) -> list[tuple[str, float]]:
         """Return the (task set, temperature) that every model plays."""
-        return [*((name, 1.0) for name in SETS), *(("train", heat) for heat in self.probe)]
+        return [*((name, 1.0) for name in SETS), *(("train", one) for one in self.probe)]
 
     def _weight(self, world: str, arm: str) -> float:
         played = self.n * sum(len(registry.tasks(env_id(world), name)) for name, _ in self.cells())
@@ -128,7 +131,7 @@ def read_study(path: str | os.PathLike[str]) -> tuple[Study, dict[str, Any]]:
             dict(plain["training"]),
             looks["n"],
             tuple(looks["budgets"]),
-            tuple(float(heat) for heat in looks["probe"]),
+            tuple(float(temperature) for temperature in looks["probe"]),
             {world: dict(arms) for world, arms in plain["worlds"].items()},
             tuple((one, other) for one, other in plain["pairs"]),
         )
@@ -154,32 +157,56 @@ def arguments(study: Study, job: Job, folder: Path) -> grpo.Args:
 def perform(out: str, study: Study, job: Job, report: Callable[[float, str], None]) -> None:
     """Train and measure one arm and seed in its folder, or go on with it."""
     torch.set_num_threads(1)  # it is loaded before the process could be told otherwise
-    folder, begun = place(Path(out), job), time.process_time()
+    folder = place(Path(out), job)
     folder.mkdir(parents=True, exist_ok=True)
-    args = arguments(study, job, folder)
+    spent, args = Spent(folder), arguments(study, job, folder)
     cells, shares = study.cells(), 0.6 if args.steps else 0.0
     with open(folder / "log.txt", "a", buffering=1) as log, contextlib.redirect_stdout(log):
         # A short stretch at a time; the command goes on with a run, also with one of its own.
         for stop in range(min(args.save_every, args.steps), args.steps, args.save_every):
             if stop > reached(folder):
                 grpo.train(replace(args, steps=stop))
+                spent.keep()
             report(shares * stop / args.steps, f"step {stop}/{args.steps}")
         model = grpo.train(args)
-        for at, (name, heat) in enumerate(cells):
-            report(shares + (1 - shares) * at / len(cells), f"{name} at T = {heat:g}")
-            if not evaluated(folder, study, args, name, heat).exists():
-                sets, heats = (name,), (heat,)
-                looks = replace(args, eval_n=study.n, eval_sets=sets, eval_temperatures=heats)
-                grpo.train(looks)
+        spent.keep()
+        for at, (name, temperature) in enumerate(cells):
+            report(shares + (1 - shares) * at / len(cells), f"{name} at T = {temperature:g}")
+            if not evaluated(folder, study, args, name, temperature).exists():
+                only: dict[str, Any] = {"eval_sets": (name,), "eval_temperatures": (temperature,)}
+                grpo.train(replace(args, eval_n=study.n, **only))
+                spent.keep()
     sampler = make_sampler(args.sampler, seed=args.seed)
     sampler.load_state_dict(read_state(model / "sampler.npz"))
     told = {
         "sampler": args.sampler,
         "stats": sampler.stats(),
-        "cpu_s": time.process_time() - begun,
+        "cpu_s": finite(spent.keep()),
         "versions": lab_versions(),
     }
     write_whole(folder / RESULT, [json.dumps(told, indent=1).encode() + b"\n"])
+
+
+class Spent:
+    """CPU seconds of a job, those of earlier stretches too: kept in its folder beside the work.
+
+    What a stretch did after it last kept its work is lost, and its seconds with it. Where nobody
+    counted, as in folders of an earlier version, they are unknown: NaN.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path, self.begun = folder / SPENT, time.process_time()
+        self.before = math.nan if reached(folder) >= 0 else 0.0
+        if self.path.exists():
+            told = json.loads(self.path.read_text(encoding="utf-8"))["cpu_s"]
+            self.before = math.nan if told is None else told
+        self.keep()
+
+    def keep(self) -> float:
+        """Write down, and return, how many there are by now."""
+        now = self.before + time.process_time() - self.begun
+        write_whole(self.path, [json.dumps({"cpu_s": finite(now)}).encode() + b"\n"])
+        return now
 
 
 def reached(folder: Path) -> int:
@@ -187,9 +214,9 @@ def reached(folder: Path) -> int:
     return max((int(one.name[5:]) for one in folder.glob("step-*")), default=-1)
 
 
-def evaluated(folder: Path, study: Study, args: grpo.Args, name: str, heat: float) -> Path:
+def evaluated(folder: Path, study: Study, args: grpo.Args, name: str, temperature: float) -> Path:
     """Return where `grpo.py` writes who succeeded."""
-    return folder / f"{name}-t{heat:g}-n{study.n}-step{args.steps}.jsonl"
+    return folder / f"{name}-t{temperature:g}-n{study.n}-step{args.steps}.jsonl"
 
 
 def settle(out: Path, plain: dict[str, Any]) -> None:

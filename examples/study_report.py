@@ -21,13 +21,16 @@ from agentenvs.harness.store.durable import write_whole
 from agentenvs.harness.tax import Counts, curve, sharpening_tax
 
 #: measures of the sampler, not of the model
-HEAT = {"mean_T": "mean T", "rails": "at the rails", "zero_advantage": "groups all alike"}
+OF_SAMPLER = {"mean_T": "mean T", "rails": "at the rails", "zero_advantage": "groups all alike"}
 BIN_COLOURS = ("#7b3294", "#d55e00", "#b8860b", "#009e73")
 
 
 @dataclass(frozen=True)
 class Found:
-    """One model: who succeeded, by (task set, temperature), and what its sampler told."""
+    """One model: who succeeded, by (task set, temperature), and what its sampler told.
+
+    Where a job went on with one that nobody timed, `cpu_s` is NaN.
+    """
 
     counts: Mapping[tuple[str, float], Counts]
     stats: Mapping[str, float]
@@ -48,7 +51,8 @@ def read(out: Path, study: Study) -> dict[tuple[str, str, int], Found]:
             for cell in study.cells()
         }
         world, arm = job.arm.split()
-        models[world, arm, job.seed] = Found(cells, told["stats"], told["cpu_s"])
+        spent = math.nan if told["cpu_s"] is None else told["cpu_s"]
+        models[world, arm, job.seed] = Found(cells, told["stats"], spent)
     return models
 
 
@@ -60,7 +64,7 @@ def titles(study: Study) -> dict[str, str]:
         **{f"tax_{k}": f"Tax_S({k})" for k in study.budgets},
         **{f"heldout_{k}": f"held-out pass@{k}" for k in ks},
         **{f"heldout_tax_{k}": f"held-out Tax_S({k})" for k in study.budgets},
-        **HEAT,
+        **OF_SAMPLER,
     }
 
 
@@ -79,7 +83,7 @@ def measures(study: Study, found: Found, base: Found | None, trained: bool) -> d
                 tax = sharpening_tax(base.counts[name, 1.0], own, k)
                 told[f"{start}_{k}"] = tax.tax_S
     if trained:
-        told |= {key: found.stats.get(key, math.nan) for key in HEAT}
+        told |= {key: found.stats.get(key, math.nan) for key in OF_SAMPLER}
     return told
 
 
@@ -87,9 +91,9 @@ def premises(study: Study, found: Found) -> dict[float, HeatingPremise]:
     """Return what each temperature of the probe does to success, against T = 1."""
     ref = found.counts["train", 1.0]
     return {
-        heat: heating_premise(ref.c, ref.n, other.c, other.n)
-        for heat in study.probe
-        for other in [found.counts["train", heat]]
+        temperature: heating_premise(ref.c, ref.n, other.c, other.n)
+        for temperature in study.probe
+        for other in [found.counts["train", temperature]]
     }
 
 
@@ -127,7 +131,9 @@ def summarise(study: Study, models: Mapping[tuple[str, str, int], Found]) -> dic
                 ]
                 if both
             ],
-            "heat": {arm: heat(study, list(seeds.values())) for arm, seeds in by_arm.items()},
+            "temperatures": {
+                arm: by_temperature(study, list(seeds.values())) for arm, seeds in by_arm.items()
+            },
             "cpu_s": {
                 arm: [seeds[s].cpu_s for s in sorted(seeds)] for arm, seeds in by_arm.items()
             },
@@ -135,13 +141,13 @@ def summarise(study: Study, models: Mapping[tuple[str, str, int], Found]) -> dic
     return told
 
 
-def heat(study: Study, models: Sequence[Found]) -> list[dict[str, Any]]:
+def by_temperature(study: Study, models: Sequence[Found]) -> list[dict[str, Any]]:
     """Return for each temperature how success changes against T = 1: all hard tasks, and bins."""
     rows = []
     by_model = [premises(study, found) for found in models]
     for temperature in study.probe:
         told = [by[temperature] for by in by_model]
-        spans = [("below 0.5", [one.heated for one in told])]
+        spans = [(f"below {told[0].heated.high:g}", [one.heated for one in told])]
         spans += [
             (f"{bins[0].low:g} to {bins[0].high:g}", list(bins))
             for bins in zip(*(one.bins for one in told), strict=True)
@@ -195,26 +201,32 @@ def words(study: Study, told: Mapping[str, Any]) -> str:
         parts.append(
             table(["", *arms], [[named[k], *row] for k, row in zip(named, cells, strict=True)])
         )
+        if BASE in arms:
+            parts.append(
+                f"The {BASE} is one model whatever the seed: its intervals are over repeated "
+                "rollouts of the same weights, those of the arms over trainings too.\n"
+            )
         parts.append("Differences seed by seed; in bold where the interval leaves out 0:\n")
         pairs = found["pairs"]
         rows = [
             [named[key], *(shown(pair["differences"][key], sign=True) for pair in pairs)]
             for key in named
         ]
-        spans = [p["differences"][key] for p in pairs for key in named if key not in HEAT]
+        spans = [p["differences"][key] for p in pairs for key in named if key not in OF_SAMPLER]
         intervals += sum(not math.isnan(one["low"]) for one in spans)
         decides += sum(one["low"] > 0 or one["high"] < 0 for one in spans)
         parts.append(table(["", *(f"{p['arm']} - {p['against']}" for p in pairs)], rows))
+        repeats = f"; of the {BASE}, in how many repeats with the same weights"
         parts.append(
             "Success at another temperature minus that at T = 1, training tasks by their success "
             "at T = 1 in other rollouts; in brackets in how many seeds the interval over tasks "
-            "lies above 0, holds it, lies below:\n"
+            f"lies above 0, holds it, lies below{repeats if BASE in arms else ''}:\n"
         )
         rows = []
-        for at, row in enumerate(found["heat"][arms[0]]):
+        for at, row in enumerate(found["temperatures"][arms[0]]):
             line = [f"{row['T']:g}", row["tasks"]]
             for arm in arms:
-                one = found["heat"][arm][at]
+                one = found["temperatures"][arm][at]
                 votes = [one["verdicts"].count(v) for v in ("holds", "undecided", "fails")]
                 line.append(f"{shown(one['change'], sign=True)} ({'/'.join(map(str, votes))})")
             rows.append(line)
@@ -252,13 +264,13 @@ def draw_curves(study: Study, models: Mapping[tuple[str, str, int], Found], path
                 axes.set_title(f"{world}, {'training' if name == 'train' else 'held-out'} tasks")
                 axes.set_ylabel("pass@k")
             grid[1, at].set_xlabel("k")
-        grid[0, 0].legend()
+        name_lines(grid[0, 0])
         figure.savefig(path, dpi=130)
 
 
 def draw_differences(study: Study, told: Mapping[str, Any], path: Path) -> None:
     """Paint every difference between arms: a dot a seed, and the interval."""
-    named = {key: title for key, title in titles(study).items() if key not in HEAT}
+    named = {key: title for key, title in titles(study).items() if key not in OF_SAMPLER}
     with drawing.blank((9.0, 0.9 + 0.42 * len(named))) as figure:
         grid = figure.subplots(1, len(study.worlds), sharey=True, squeeze=False)[0]
         for axes, (world, found) in zip(grid, told.items(), strict=True):
@@ -278,30 +290,36 @@ def draw_differences(study: Study, told: Mapping[str, Any], path: Path) -> None:
             axes.set_yticks(range(len(named)), list(named.values()))
             axes.set_xlabel("difference, a dot a seed, 95 % t interval")
         grid[0].invert_yaxis()
-        grid[0].legend(loc="best")
+        name_lines(grid[0])
         figure.savefig(path, dpi=130)
 
 
-def draw_heat(study: Study, told: Mapping[str, Any], path: Path) -> None:
+def draw_temperatures(study: Study, told: Mapping[str, Any], path: Path) -> None:
     """Paint success over temperature, by difficulty, of every arm."""
     columns = max(len(arms) for arms in study.worlds.values()) + 1
     with drawing.blank((2.6 * columns, 2.6 * len(study.worlds) + 0.3)) as figure:
         grid = figure.subplots(len(study.worlds), columns, sharex=True, sharey=True, squeeze=False)
         for line, (world, arms) in zip(grid, study.worlds.items(), strict=True):
             for axes, arm in zip(line, (BASE, *arms), strict=False):
-                rows = told[world]["heat"].get(arm, [])
+                rows = told[world]["temperatures"].get(arm, [])
                 names = list(dict.fromkeys(r["tasks"] for r in rows if " to " in r["tasks"]))
-                for colour, name in zip(BIN_COLOURS, names, strict=True):
+                for colour, name in zip(BIN_COLOURS, names, strict=False):
                     mine = [row for row in rows if row["tasks"] == name]
                     seen = {1.0: mine[0]["ref"]["mean"]}
                     seen |= {row["T"]: row["then"]["mean"] for row in mine}
-                    heats = sorted(seen)
-                    axes.plot(heats, [seen[t] for t in heats], "o-", color=colour, ms=3, label=name)
+                    ts = sorted(seen)
+                    axes.plot(ts, [seen[t] for t in ts], "o-", color=colour, ms=3, label=name)
                 axes.set_title(f"{world}, {arm}", fontsize=8)
                 axes.set_xlabel("T")
             line[0].set_ylabel("success")
-        grid[0, 0].legend(title="success at T = 1")
+        name_lines(grid[0, 0], title="success at T = 1")
         figure.savefig(path, dpi=130)
+
+
+def name_lines(axes: Any, title: str | None = None) -> None:
+    """Add a legend where there is something to name: not yet in a report of a few models."""
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(loc="best", title=title)
 
 
 def write_report(out: Path, study: Study) -> Path:
@@ -318,5 +336,5 @@ def write_report(out: Path, study: Study) -> Path:
     write_whole(out / "table.md", [words(study, told).encode()])
     draw_curves(study, models, out / "curves.png")
     draw_differences(study, told, out / "differences.png")
-    draw_heat(study, told, out / "heat.png")
+    draw_temperatures(study, told, out / "temperatures.png")
     return out / "table.md"

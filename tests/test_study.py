@@ -152,11 +152,32 @@ def test_it_reports_every_model(
     for key in ("train_1", "tax_2"):
         gaps = [a - b for a, b in zip(ptgs[key]["values"], fixed[key]["values"], strict=True)]
         assert pair["differences"][key]["values"] == pytest.approx(gaps)
-    hot = [row for row in told["heat"]["base"] if row["tasks"] == "below 0.5"]
+    hot = [row for row in told["temperatures"]["base"] if row["tasks"] == "below 0.5"]
     assert [row["T"] for row in hot] == [1.5]
     assert hot[0]["change"]["mean"] < 0
     assert "| ptgs - fixed |" in text
-    assert all((out / f"{name}.png").stat().st_size for name in ("curves", "differences", "heat"))
+    assert all(seconds > 0 for arm in told["cpu_s"].values() for seconds in arm)
+    for name in ("curves", "differences", "temperatures"):
+        assert (out / f"{name}.png").stat().st_size
+
+
+def test_it_says_that_the_base_is_one_model(report: ModuleType, done: tuple[Path, Any]) -> None:
+    out, settings = done
+    models = report.read(out, settings)
+    trained = {key: one for key, one in models.items() if key[1] != "base"}
+    for found, said in ((models, 2), (trained, 0)):
+        text = report.words(settings, report.summarise(settings, found))
+        assert text.count("same weights") == said
+
+
+def test_the_name_of_hard_tasks_is_that_of_their_target(
+    report: ModuleType, done: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, settings = done
+    at = functools.partial(report.heating_premise, target=0.4)
+    monkeypatch.setattr(report, "heating_premise", at)
+    found = [report.read(out, settings)["ToolLab", "base", 0]]
+    assert report.by_temperature(settings, found)[0]["tasks"] == "below 0.4"
 
 
 def test_arms_of_a_seed_meet_the_same_start_in_evaluation(
@@ -187,6 +208,39 @@ def test_it_goes_on_where_it_was_stopped(
     key = (*job.arm.split(), job.seed)
     assert again[key].stats == whole[key].stats
     assert all((again[key].counts[c].c == whole[key].counts[c].c).all() for c in settings.cells())
+
+
+def test_seconds_add_up_over_stretches(
+    study: ModuleType, report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, out = [0.0], tmp_path / "out"
+
+    def dying(args: Any) -> Path:
+        clock[0] += 10.0
+        if args.eval_n and deaths:
+            raise deaths.pop()
+        return trained(args)
+
+    trained, deaths = study.grpo.train, [KeyboardInterrupt()]
+    monkeypatch.setattr(study.grpo, "draw", lambda *_: None)
+    monkeypatch.setattr(study.grpo, "train", dying)
+    monkeypatch.setattr(study.time, "process_time", lambda: clock[0])
+    settings = settled(study, out, evaluation={"n": 2, "budgets": [2], "probe": []}, seeds=[0])
+    job = next(job for job in settings.jobs() if job.arm.endswith("fixed"))
+    with pytest.raises(KeyboardInterrupt):
+        study.perform(str(out), settings, job, lambda *_: None)
+    study.perform(str(out), settings, job, lambda *_: None)
+    # Training once; then another look at it, and two evaluations.
+    (found,) = report.read(out, settings).values()
+    assert found.cpu_s == 10.0 + 30.0
+
+    folder = study.place(out, job)
+    (folder / study.RESULT).unlink()
+    (folder / study.SPENT).unlink()
+    study.perform(str(out), settings, job, lambda *_: None)
+    assert json.loads((folder / study.RESULT).read_text())["cpu_s"] is None
+    report.write_report(out, settings)
+    assert json.loads((out / "summary.json").read_text())["ToolLab"]["cpu_s"] == {"fixed": [None]}
 
 
 def test_a_part_can_be_reported(
