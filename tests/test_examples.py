@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
@@ -294,11 +295,23 @@ def test_a_bad_argument_says_what_was_expected(
     assert not out.exists()
 
 
+def test_what_they_share_is_the_same_in_both() -> None:
+    files = [(FOLDER / f"{name}.py").read_text().replace("GRPO", "PPO") for name in ("grpo", "ppo")]
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    one, other = (
+        {n.name: ast.dump(n) for n in ast.walk(ast.parse(file)) if isinstance(n, kinds)}
+        for file in files
+    )
+    own = {"__init__", "step", "update", "save", "load", "Args", "PPO"}
+    assert {name for name in one.keys() & other.keys() if one[name] != other[name]} == own
+
+
 def test_commands_of_their_page_are_taken(load: Load) -> None:
     page = (FOLDER / "README.md").read_text()
     commands = re.findall(r"^python examples/(\w+)\.py(.*(?:\\\n.*)*)", page, re.M)
-    assert {name for name, _ in commands} == {"grpo", "ppo"}
+    assert {name for name, _ in commands} == {"grpo", "ppo", "study"}
     for name, rest in commands:
-        load(name).parse(rest.replace("\\\n", " ").split())
+        if name != "study":
+            load(name).parse(rest.replace("\\\n", " ").split())
     for figure in re.findall(r"\((figures/[\w.-]+)\)", page):
         assert (FOLDER / figure).exists(), figure
