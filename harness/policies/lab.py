@@ -35,6 +35,7 @@ class _LabPolicy(HFPolicy):
     def __init__(self, world: str, model: Any, tokenizer: Any, **settings: Any) -> None:
         super().__init__(model, tokenizer, **settings)
         self._world, self._words = world, frozenset(tokenizer.get_vocab())
+        self._room = int(model.config.max_position_embeddings)
 
     async def generate(self, request: Request) -> Completion:
         said = request.messages or ({"role": "user", "content": request.prompt or ""},)
@@ -44,7 +45,12 @@ class _LabPolicy(HFPolicy):
             raise PolicyError(
                 f"Expected words of {self._world} alone, got {strange!r:.40}. This bundled model "
                 f'knows no others: play "{self._world}" with harness="none" and manual=False '
-                "(--harness none --env manual=false)."
+                "(--harness none --env manual=false --max-tokens 6)."
+            )
+        if request.max_tokens >= self._room:
+            raise PolicyError(
+                f"Expected `max_tokens` below {self._room}, all that this bundled model takes, "
+                f"got {request.max_tokens}: its turns are of 6 tokens at most (--max-tokens 6)."
             )
         return await super().generate(request)
 
@@ -73,7 +79,8 @@ def from_spec(
 
     Raises:
         UnknownName: there is no such model.
-        PolicyError: torch or transformers is missing; at play, a prompt in other words.
+        PolicyError: torch or transformers is missing; at play, a prompt in other words, or
+            `max_tokens` that leave no room for one.
         BadArgument: an argument out of range.
     """
     model, tokenizer, _ = load(str(folder(rest)), dtype=dtype, device=device)

@@ -55,3 +55,8 @@ def test_the_lakes_model_refuses_other_words(settings: dict[str, object]) -> Non
 def test_the_lakes_model_refuses_another_world() -> None:
     with pytest.raises(PolicyError, match='play "FrozenLakeText"'):
         run("ToolLab", "lab:lake", harness="none", **SETTINGS)
+
+
+def test_replies_that_leave_no_room_for_a_prompt_are_refused() -> None:
+    with pytest.raises(PolicyError, match=r"`max_tokens` below 128.*--max-tokens 6"):
+        lake(max_tokens=128)
