@@ -123,11 +123,13 @@ def _alone(trained: Iterable[Trained]) -> bool:
 
 
 def _within_groups(run: Run) -> bool:
+    """Return whether every row was scored at a temperature of its own task."""
     for step in run.steps:
-        given, tasks = step.given(), {one.tokens: one.task for one in step.trace.played}
-        if not all(
-            near(row.temperature, given.get(tasks[row.tokens], ())) for row in step.trace.trained
-        ):
+        given = step.given()
+        fine: dict[tuple[int, ...], set[float]] = {}
+        for one in step.trace.played:
+            fine.setdefault(tuple(one.tokens), set()).update(given.get(one.task, ()))
+        if not all(near(row.temperature, fine[tuple(row.tokens)]) for row in step.trace.trained):
             return False
     return True
 
