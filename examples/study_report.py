@@ -260,6 +260,7 @@ def draw_curves(study: Study, models: Mapping[tuple[str, str, int], Found], path
                         ks, np.min(lines, 0), np.max(lines, 0), color=colour, alpha=0.15, lw=0
                     )
                 axes.set_xscale("log", base=2)
+                axes.xaxis.set_major_formatter("{x:.0f}")
                 axes.xaxis.set_major_formatter("{x:g}")
                 axes.set_title(f"{world}, {'training' if name == 'train' else 'held-out'} tasks")
                 axes.set_ylabel("pass@k")
@@ -289,8 +290,10 @@ def draw_differences(study: Study, told: Mapping[str, Any], path: Path) -> None:
             axes.set_title(world)
             axes.set_yticks(range(len(named)), list(named.values()))
             axes.set_xlabel("difference, a dot a seed, 95 % t interval")
+            axes.locator_params(axis="x", nbins=6)
         grid[0].invert_yaxis()
-        name_lines(grid[0])
+        handles, labels = grid[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=max(len(labels), 1))
         figure.savefig(path, dpi=130)
 
 
