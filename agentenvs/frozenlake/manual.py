@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from agentenvs.actions import canonical
 from agentenvs.core import ToolCall
 from agentenvs.frozenlake.grammar import MOVE
@@ -48,10 +50,13 @@ def system(success_rate: float, max_steps: int, moves_per_step: int) -> str:
 def _slips(success_rate: float) -> str:
     if success_rate == 1:
         return "The ice is not slippery: every move goes the way you mean."
-    side = (1 - success_rate) / 2
+    slip = 1 - success_rate
+    # Four digits of the smaller of the two, so that neither reads as never.
+    places = 3 - math.floor(math.log10(min(success_rate, slip) or slip))
+    meant, side = (f"{p:.{places}f}".rstrip("0").rstrip(".") for p in (success_rate, slip / 2))
     return (
-        f"The ice is slippery: a move goes the way you mean with probability {success_rate:.4g}. "
-        f"Otherwise you slip to one of the two sides, to each with probability {side:.4g}: up or "
+        f"The ice is slippery: a move goes the way you mean with probability {meant}. "
+        f"Otherwise you slip to one of the two sides, to each with probability {side}: up or "
         "down when you meant left or right, left or right when you meant up or down."
     )
 

@@ -15,7 +15,15 @@ def test_the_numbers_are_those_of_the_environment() -> None:
 
 @pytest.mark.parametrize(
     ("rate", "said"),
-    [(1, "is not slippery"), (1 / 3, "0.3333. Otherwise"), (0.8, "each with probability 0.1:")],
+    [
+        (1, "is not slippery"),
+        (1 / 3, "0.3333. Otherwise"),
+        (0.8, "each with probability 0.1:"),
+        (0.99999, "with probability 0.99999. Otherwise"),
+        (0.99999, "each with probability 0.000005:"),
+        (1e-5, "with probability 0.00001. Otherwise"),
+        (1e-5, "each with probability 0.499995:"),
+    ],
 )
 def test_slips(rate: float, said: str) -> None:
     assert said in policy(rate, 5, 2)
