@@ -75,8 +75,9 @@ class Chat:
             after: the same messages, the reply as the environment was given it, and the news.
 
         Raises:
-            BadArgument: the conversation began anew, or the template writes earlier messages
-                otherwise once there are more: the tokens so far would not be what it shows.
+            BadArgument: the conversation began anew, or the template fails, writes an assistant's
+                words otherwise, or earlier messages once there are more: the tokens so far would
+                not be what it shows.
         """
         known = len(before)
         if list(after[:known]) != list(before) or len(after) < known + 2:
@@ -84,6 +85,10 @@ class Chat:
                 "Expected a conversation that only grows, got one that began anew: its tokens "
                 "are not one sequence."
             )
+        if not after[known]["content"].strip():
+            # A template may leave out messages without words; the model wrote this one.
+            spoken: Message = {**after[known], "content": _PROBE}
+            after = [*before, spoken, *after[known + 1 :]]
         opened = self._text(before, cue=True)
         closed = self._text(after[: known + 1], cue=False)
         whole = self._text(after, cue=True)
@@ -105,10 +110,26 @@ class Chat:
         """Return what the template puts behind an assistant's words."""
         said: Message = {"role": "assistant", "content": _PROBE}
         text = self._text([*before, said], cue=False)
+        if _PROBE not in text:
+            raise BadArgument(
+                "Expected a chat template that writes an assistant's words as they are, got one "
+                f"that does not write {_PROBE!r}."
+            )
         return text[text.rindex(_PROBE) + len(_PROBE) :]
 
     def _text(self, messages: Sequence[Message], *, cue: bool) -> str:
         from jinja2 import TemplateError
+
+        # A template is a program: it may fail as one does.
+        failures = (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TemplateError,
+            TypeError,
+            ValueError,
+        )
 
         def rendered(said: Sequence[Message]) -> str:
             return str(
@@ -122,13 +143,13 @@ class Chat:
 
         try:
             return rendered(messages)
-        except (TemplateError, ValueError) as error:
+        except failures as error:
             folded = fold_system(messages)
             if folded is None:
                 raise BadArgument(f"The chat template refuses the conversation: {error}") from error
         try:
             return rendered(folded)
-        except (TemplateError, ValueError) as error:
+        except failures as error:
             raise BadArgument(f"The chat template refuses the conversation: {error}") from error
 
     def _ids(self, text: str) -> list[int]:

@@ -74,6 +74,44 @@ def test_a_template_that_rewrites_earlier_words_is_refused(tokenizer: Any, templ
         chat.behind(BEFORE, [6, 14, END], after("find lamp"))
 
 
+LOUD = (
+    "{% for m in messages %}<user> {{ m.content | upper }} <end> {% endfor %}"
+    "{% if add_generation_prompt %}<agent>{% endif %}"
+)
+DEAF = (
+    "{% for m in messages %}{% if m.role != 'assistant' %}<user> {{ m.content }} {% endif %}"
+    "{% endfor %}"
+)
+
+
+@pytest.mark.parametrize("template", [LOUD, DEAF])
+def test_a_template_that_hides_what_was_said_is_refused(tokenizer: Any, template: str) -> None:
+    with pytest.raises(BadArgument, match="writes an assistant's words as they are"):
+        Chat(tokenizer, [END], template).behind(BEFORE, [6, 14, END], after("find lamp"))
+
+
+@pytest.mark.parametrize("template", ["{{ 1 / 0 }}", "{{ 1 + 'a' }}", "{{ messages[0].a.b }}"])
+def test_a_template_that_fails_is_refused(tokenizer: Any, template: str) -> None:
+    with pytest.raises(BadArgument, match="template refuses the conversation"):
+        Chat(tokenizer, [END], template).opening(BEFORE)
+
+
+TERSE = (
+    "{% for m in messages if m.content %}{% if m.role == 'assistant' %}<agent> {{ m.content }} "
+    "<end> {% else %}<tool> {{ m.content }} {% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}<agent>{% endif %}"
+)
+
+
+def test_a_reply_without_words_is_closed_though_the_template_leaves_it_out(tokenizer: Any) -> None:
+    chat = Chat(tokenizer, [END], TERSE)
+    first = after("")
+    assert tokenizer.decode(chat.behind(BEFORE, [END], first)) == "<tool> k3 <agent>"
+    then = [*first, {"role": "assistant", "content": "ok"}, {"role": "tool", "content": "lamp"}]
+    drawn = tokenizer("ok <end>")["input_ids"]
+    assert tokenizer.decode(chat.behind(first, drawn, then)) == "<tool> lamp <agent>"
+
+
 @pytest.mark.parametrize(
     "later",
     [
