@@ -33,7 +33,14 @@ def verdicts(
     if succeeded is None:
         won = ((rewards * weights.to(rewards.device)).nansum(dim=1) > 0.5).cpu().numpy()
         return won, scored
-    won = torch.as_tensor(succeeded(rewards)).cpu().numpy()
+    said = succeeded(rewards)
+    try:
+        won = torch.as_tensor(said).cpu().numpy()
+    except (ArithmeticError, RuntimeError, TypeError, ValueError) as error:
+        raise BadArgument(
+            f"Expected `succeeded` to return {len(rewards)} booleans, got {type(said).__name__}: "
+            f"{error}"
+        ) from error
     if won.shape != (len(rewards),) or won.dtype != np.bool_:
         raise BadArgument(
             f"Expected `succeeded` to return {len(rewards)} booleans, got {won.dtype} of "
