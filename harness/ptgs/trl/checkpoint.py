@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agentenvs.errors import BadArgument
+from agentenvs.harness.ptgs._ranges import shown
 from agentenvs.harness.ptgs.protocol import Sampler
 from agentenvs.harness.ptgs.state import read_state, write_state
 
@@ -24,17 +25,24 @@ __all__ = [
 STATE = "ptgs.npz"
 """The sampler's file in a checkpoint."""
 
+_SHAPING = ("num_generations", "num_iterations", "per_device_train_batch_size")
+_PARTS = ("completion_ids", "prompt_ids", "ptgs_temperature")
+
 
 def save(trainer: Any, folder: str) -> None:
     """Write what one process of a tempered trainer has besides weights into a checkpoint."""
     os.makedirs(folder, exist_ok=True)
     args, processes = trainer.args, trainer.accelerator
+    if args.should_save:
+        # Written last, it says that all is there; an older run's would say so too early.
+        (Path(folder) / "trainer_state.json").unlink(missing_ok=True)
     if trainer.sampler is not None and args.should_save:
         write_sampler(folder, trainer.sampler)
     under_way = trainer._step % (args.steps_per_generation * args.num_iterations)
     state = {
         "step": trainer._step,
         "processes": processes.num_processes,
+        "settings": {name: getattr(args, name) for name in _SHAPING},
         "rollouts": trainer._buffered_inputs if under_way else None,
     }
     write_rollouts(folder, processes.process_index, state)
@@ -66,6 +74,14 @@ def resume(trainer: Any, folder: str) -> None:
             f"Expected `steps_per_generation={len(rollouts)}` to go on from {folder}, got "
             f"{trainer.args.steps_per_generation}."
         )
+    then = state["settings"] if rollouts is not None else {}
+    for name, value in then.items():
+        if value != getattr(trainer.args, name):
+            raise BadArgument(
+                f"Expected `{name}={value}` to go on from {folder}, got "
+                f"{getattr(trainer.args, name)}: it was saved while rollouts were still to be "
+                "trained on."
+            )
     trainer._step, trainer._buffered_inputs = state["step"], rollouts
 
 
@@ -116,7 +132,7 @@ def read_rollouts(folder: str, rank: int, processes: int, device: Any) -> dict[s
 
     Raises:
         BadArgument: rollouts were under way in another number of processes, or those of this
-            process are missing.
+            process are missing or damaged.
     """
     import torch
 
@@ -125,7 +141,14 @@ def read_rollouts(folder: str, rank: int, processes: int, device: Any) -> dict[s
     path = own if own.exists() else first
     if not path.exists():
         return None
-    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    what = f"Expected the rollouts of a checkpoint in {path}"
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:
+        # A damaged file makes torch, zipfile and pickle raise nearly everything there is.
+        said = str(error).partition("\n")[0]
+        raise BadArgument(f"{what}, got {type(error).__name__}: {said}") from error
+    _check(state, what)
     if state["rollouts"] is not None and state["processes"] != processes:
         raise BadArgument(
             f"Expected {state['processes']} processes to go on from {folder}, got {processes}: "
@@ -137,7 +160,39 @@ def read_rollouts(folder: str, rank: int, processes: int, device: Any) -> dict[s
             f"Expected the rollouts of process {rank} in {folder}, got no {own.name}: it was "
             "saved while they were still to be trained on."
         )
-    return {**state, "rollouts": _moved(state["rollouts"], device)}
+    # Older checkpoints do not name the settings.
+    return {"settings": {}, **state, "rollouts": _moved(state["rollouts"], device)}
+
+
+def _check(state: Any, what: str) -> None:
+    """Raise a BadArgument where a file holds something else than `save` writes."""
+    import torch
+
+    if not isinstance(state, dict):
+        raise BadArgument(f"{what}, got {type(state).__name__}.")
+    for name, least in (("step", 0), ("processes", 1)):
+        value = state.get(name)
+        if type(value) is not int or value < least:
+            raise BadArgument(f"{what}, got {shown(value)} for `{name}`.")
+    settings = state.get("settings", {})
+    if not isinstance(settings, dict) or not set(settings) <= set(_SHAPING):
+        raise BadArgument(f"{what}, got {shown(settings)} for `settings`.")
+    rollouts = state.get("rollouts", ...)
+    if rollouts is None:
+        return
+    if not isinstance(rollouts, list):
+        raise BadArgument(f"{what}, got {type(rollouts).__name__} for `rollouts`.")
+    for at, part in enumerate(rollouts):
+        if not isinstance(part, dict):
+            raise BadArgument(f"{what}, got {type(part).__name__} for part {at}.")
+        rows = {}
+        for name in _PARTS:
+            column = part.get(name)
+            if not isinstance(column, torch.Tensor) or column.ndim < 1:
+                raise BadArgument(f"{what}, got part {at} without rows of `{name}`.")
+            rows[name] = len(column)
+        if len(set(rows.values())) > 1:
+            raise BadArgument(f"{what}, got part {at} with unlike numbers of rows: {rows}.")
 
 
 def _moved(values: Any, device: Any) -> Any:
