@@ -17,6 +17,8 @@ __all__ = ["RowScored", "Scores", "head_in_float32"]
 
 #: most logits that are scored at once; of more, the softmax is not kept for the gradient
 _MOST = 1 << 26
+#: what a model is given for text alone, and need not place by itself
+_TEXT = {"input_ids", "attention_mask", "output_router_logits"}
 _AGAIN = {"use_reentrant": False, "preserve_rng_state": False}
 
 
@@ -49,7 +51,9 @@ class RowScored:
         self._temperatures = temperatures
         self._keep = keep
         self._done = 0
-        self._trims = "logits_to_keep" in inspect.signature(inner.forward).parameters
+        takes = inspect.signature(inner.forward).parameters
+        self._trims = "logits_to_keep" in takes
+        self._placed = "position_ids" in takes
 
     def __call__(self, *, labels: Any, fused_lm_head: bool, **inputs: Any) -> Scores:
         """Return the scores of the next rows.
@@ -63,6 +67,9 @@ class RowScored:
                 f"Expected a temperature for each row, got {len(self._temperatures)} for more "
                 f"than {self._done - 1} rows."
             )
+        if self._placed and inputs.keys() <= _TEXT:
+            # As `generate` counts them: padding on the left has no positions of its own.
+            inputs["position_ids"] = (inputs["attention_mask"].long().cumsum(-1) - 1).clamp(min=0)
         if self._trims:
             # One more: the logits of a position are of the token behind it.
             inputs["logits_to_keep"] = self._keep + 1

@@ -58,6 +58,38 @@ def model() -> Callable[..., tuple[Any, Any]]:
 
 
 @pytest.fixture
+def placed(model: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
+    """Return what makes a model with a table of positions, and the tokenizer."""
+
+    def made(name: str = "base", positions: int = 64, dropout: float = 0.0) -> tuple[Any, Any]:
+        import torch
+        from transformers import GPT2Config, GPT2LMHeadModel
+
+        tokenizer = model(name)[1]
+        torch.manual_seed(0)
+        net = GPT2LMHeadModel(
+            GPT2Config(
+                vocab_size=len(tokenizer),
+                n_positions=positions,
+                n_embd=16,
+                n_layer=1,
+                n_head=2,
+                resid_pdrop=dropout,
+                embd_pdrop=0.0,
+                attn_pdrop=0.0,
+                bos_token_id=None,
+                eos_token_id=tokenizer.eos_token_id,
+                pad_token_id=tokenizer.pad_token_id,
+            )
+        )
+        with torch.no_grad():
+            net.transformer.wpe.weight.mul_(50)
+        return net, tokenizer
+
+    return made
+
+
+@pytest.fixture
 def make(tmp_path: Path, model: Callable[..., tuple[Any, Any]]) -> Callable[..., Any]:
     """Return what makes trainers: by default tempered, four tasks, two groups of four a batch."""
     number = itertools.count()
