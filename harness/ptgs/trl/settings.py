@@ -6,7 +6,7 @@ from typing import Any
 
 from agentenvs.errors import BadArgument
 
-__all__ = ["check_server", "check_settings"]
+__all__ = ["check_server", "check_settings", "drops_out"]
 
 _NEUTRAL: dict[str, tuple[Any, ...]] = {
     "top_p": (1.0,),
@@ -27,7 +27,6 @@ _HARMLESS = frozenset(
         "pad_token_id",
         "prefill_chunk_size",
         "stop",
-        "stop_strings",
         "stop_token_ids",
         "use_cache",
     }
@@ -36,6 +35,8 @@ _REFUSED = {
     "logprobs": "the trainer asks for the chances that it needs",
     "seed": "every row is a request of its own, so that rows of one group would all be the same; "
     "give the trainer's own `seed`",
+    "stop_strings": "transformers needs a tokenizer for it that the trainer does not pass on, and "
+    "vLLM calls it `stop`",
 }
 
 
@@ -106,3 +107,11 @@ def check_server(trainer: Any) -> None:
             "importance ratios would compare chances at T = 1 with those at each row's own "
             "temperature. Restart it so, or set `vllm_importance_sampling_correction=False`."
         )
+
+
+def drops_out(model: Any) -> str | None:
+    """Return the name of a module of the model that drops out, or None if there is none."""
+    from torch.nn.modules.dropout import _DropoutNd
+
+    layers = model.named_modules()
+    return next((name for name, one in layers if isinstance(one, _DropoutNd) and one.p > 0), None)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from agentenvs.harness.ptgs.trl.order import Order
 from agentenvs.harness.ptgs.trl.rows import temperatures_of, with_temperatures
 from agentenvs.harness.ptgs.trl.sampled import by_transformers, by_vllm
 from agentenvs.harness.ptgs.trl.scored import RowScored, head_in_float32
-from agentenvs.harness.ptgs.trl.settings import check_server, check_settings
+from agentenvs.harness.ptgs.trl.settings import check_server, check_settings, drops_out
 from agentenvs.harness.ptgs.trl.verdicts import verdicts
 from agentenvs.harness.ptgs.trl.version import library
 
@@ -113,6 +114,13 @@ class Tempered:
         above.__init__(*args, **kwargs)
         check_settings(self.args)
         check_server(self)
+        if not self.args.disable_dropout and (layer := drops_out(self.model)) is not None:
+            warnings.warn(
+                f"Dropout is at work in {layer}: what is drawn and what is scored are different "
+                "networks then. Set `disable_dropout=True`.",
+                UserWarning,
+                stacklevel=2,
+            )
         if self.args.cast_lm_head_to_fp32:
             for model in (self.model, self.ref_model):
                 if model is not None:
@@ -171,9 +179,17 @@ class Tempered:
         from accelerate.utils import gather_object
 
         for at, row in enumerate(inputs):
-            if row.get(COLUMN) is None:
+            if COLUMN not in row:
                 raise BadArgument(
                     f"Expected `{COLUMN}` in row {at} of the batch, got {sorted(row)}."
+                )
+            task = row[COLUMN]
+            if task is None:
+                raise BadArgument(f"Expected `{COLUMN}` in row {at} of the batch, got None.")
+            if not isinstance(task, Hashable):
+                raise BadArgument(
+                    f"Expected `{COLUMN}` in row {at} of the batch to be a string or a whole "
+                    f"number, got {type(task).__name__}."
                 )
         # Every process asks for the whole batch, so that all their samplers stay the same.
         self._tasks = gather_object([row[COLUMN] for row in inputs])

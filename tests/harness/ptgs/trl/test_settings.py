@@ -25,6 +25,10 @@ trl = pytest.importorskip("trl", reason="needs the extra `trl`")
         ({"generation_kwargs": {"temperature": 0.9}}, r"generation_kwargs\['temperature'\]"),
         ({"generation_kwargs": {"seed": 1}}, "without 'seed', got 1: .* rows of one group"),
         ({"generation_kwargs": {"logprobs": 5}}, "without 'logprobs', got 5"),
+        (
+            {"generation_kwargs": {"stop_strings": ["x"]}},
+            "without 'stop_strings'.* calls it `stop`",
+        ),
         ({"vllm_structured_outputs_regex": "yes|no"}, "`vllm_structured_outputs_regex=None`"),
         ({"temperature": 0.0}, "`temperature` above 0"),
     ],
@@ -101,3 +105,10 @@ def test_a_subclass_of_a_trainer_is_tempered_too(make: Callable[..., Any]) -> No
     assert sorted(trainer.heat) == pytest.approx(
         [0.5] * 2 + [2 ** (-1 / 3)] * 2 + [2 ** (1 / 3)] * 2 + [2.0] * 2
     )
+
+
+def test_dropout_is_warned_of(make: Callable[..., Any], placed: Callable[..., Any]) -> None:
+    with pytest.warns(UserWarning, match=r"at work in transformer.h.0.attn.resid_dropout"):
+        make(parts=placed(dropout=0.1))
+    make(parts=placed(dropout=0.1), disable_dropout=True)
+    make(parts=placed())

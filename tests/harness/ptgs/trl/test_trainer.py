@@ -258,8 +258,12 @@ def test_success_has_to_be_booleans(make: Callable[..., Any], wrong: Any) -> Non
 
 
 def test_a_row_without_a_task_is_named(make: Callable[..., Any]) -> None:
-    rows = {"prompt": ["<user> order lamp seven <agent>"] * 2, "task_id": ["a", None]}
-    with pytest.raises(BadArgument, match="`task_id` in row"):
+    rows: dict[str, list[Any]] = {"prompt": ["<user> order lamp seven <agent>"] * 2}
+    rows["task_id"] = ["a", None]
+    with pytest.raises(BadArgument, match=r"`task_id` in row \d of the batch, got None"):
+        make(rows=rows, given={"sampler": PTGS()}).train()
+    rows["task_id"] = [["a"], ["b"]]
+    with pytest.raises(BadArgument, match=r"a string or a whole number, got list"):
         make(rows=rows, given={"sampler": PTGS()}).train()
 
 
