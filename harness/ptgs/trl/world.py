@@ -77,6 +77,10 @@ class TextWorld:
         )
         if reward not in ("success", "score"):
             raise BadArgument(f"Expected `reward` to be 'success' or 'score', got {reward!r}.")
+        if max_requests is not None and (not isinstance(max_requests, int) or max_requests < 1):
+            raise BadArgument(
+                f"Expected `max_requests` of 1 or more or None, got {max_requests!r}."
+            )
         self._reward = reward
         self._max_tokens = Sampling(max_tokens=max_tokens).max_tokens
         self._max_requests = max_requests
@@ -128,11 +132,17 @@ class TextWorld:
             if not _anyone(trainer, bool(active)):
                 break
             asked = active or played[:1]  # another process goes on, and generates with all
-            limit = max((one.room(context) for one in active), default=1)
+            limit = min(self._max_tokens, max((one.room(context) for one in active), default=1))
+            shortest = min((context - len(one.ids) for one in active), default=limit)
+            if shortest < limit:
+                # Generation goes on for all rows alike, and a table of positions has an end: those
+                # next to it go first, so that nobody else's reply is cut shorter for them.
+                limit = shortest
+                asked = active = [one for one in active if context - len(one.ids) == shortest]
             prompt_ids: Any = [one.ids for one in asked]
             if hasattr(trainer, "row_temperatures"):
                 prompt_ids = with_temperatures(prompt_ids, [one.temperature for one in asked])
-            with limited(trainer, min(limit, self._max_tokens)):
+            with limited(trainer, limit):
                 drawn, logprobs = trainer._generate_single_turn(prompt_ids, None, {}, 1)
             for at, one in enumerate(active):
                 one.take(drawn[at], None if logprobs is None else logprobs[at], context)

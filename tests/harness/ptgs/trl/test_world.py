@@ -162,6 +162,36 @@ def test_a_row_that_leaves_the_context_ends_as_a_failure(
         play(trainer, world, list(world.task_ids[:4]))
 
 
+@pytest.mark.parametrize("positions", [12, 13, 17, 22])
+def test_a_table_of_positions_is_not_left(
+    make: Callable[..., Any], placed: Callable[..., Any], world: TextWorld, positions: int
+) -> None:
+    trainer = make(world=world, parts=placed(positions=positions), max_completion_length=64)
+    out = play(trainer, world, list(world.task_ids[:8]))
+    rows = [p + c for p, c in zip(out["prompt_ids"], out["completion_ids"], strict=True)]
+    assert max(map(len, rows)) <= positions
+    assert "context_overflow" in out["reason"]
+
+
+def test_a_row_next_to_the_end_of_the_context_cuts_no_others_reply(
+    make: Callable[..., Any], world: TextWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = make(world=world, max_completion_length=64)
+    trainer.model.config.max_position_embeddings = 24
+    asked: list[tuple[int, list[int]]] = []
+    generate = trainer._generate_single_turn
+
+    def kept(prompt_ids: Any, *args: Any) -> Any:
+        limit = trainer.generation_config.max_new_tokens
+        asked.append((limit, [24 - len(ids) for ids in prompt_ids]))
+        return generate(prompt_ids, *args)
+
+    monkeypatch.setattr(trainer, "_generate_single_turn", kept)
+    play(trainer, world, list(world.task_ids[:8]))
+    assert {limit for limit, _ in asked} > {8}
+    assert all(limit == 8 <= min(left) or {limit} == set(left) for limit, left in asked)
+
+
 def test_an_outage_has_no_reward(
     make: Callable[..., Any], world: TextWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,6 +224,7 @@ def test_rewards_are_of_this_world_alone(world: TextWorld) -> None:
     [
         ({"reward": "money"}, BadArgument),
         ({"max_tokens": 0}, BadArgument),
+        ({"max_requests": 0}, BadArgument),
         ({"tasks": "none such"}, UnknownName),
         ({"prompt": "none such"}, UnknownName),
     ],
