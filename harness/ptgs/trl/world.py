@@ -115,7 +115,7 @@ class TextWorld:
         """Play one episode a prompt, a task's id each, as TRL asks a rollout function.
 
         Environments are seeded by the trainer's seed, its step, the task and the row, in
-        evaluation without the step, so that every evaluation plays the same episodes.
+        evaluation without the step; tokens come from torch's generator.
 
         Returns:
             prompt_ids, completion_ids, env_mask (1 where the model drew the token), logprobs
