@@ -382,6 +382,7 @@ def train(args: Args) -> Path:
     same_settings(args, out / "args.json")
     if found := sorted(out.glob("step-*")):
         trainer.load(found[-1])
+        print(f"goes on from {found[-1]}", flush=True)
     folder, begun, since = keep(trainer, out), len(trainer.history), time.perf_counter()
     for now in range(begun + 1, args.steps + 1):
         trainer.step()

@@ -219,7 +219,8 @@ def words(study: Study, told: Mapping[str, Any]) -> str:
         repeats = f"; of the {BASE}, in how many repeats with the same weights"
         parts.append(
             "Success at another temperature minus that at T = 1, training tasks by their success "
-            "at T = 1 in other rollouts; in brackets in how many seeds the interval over tasks "
+            "at T = 1 in other rollouts; in brackets in how many seeds the interval over tasks, "
+            "taken as independent, "
             f"lies above 0, holds it, lies below{repeats if BASE in arms else ''}:\n"
         )
         rows = []
