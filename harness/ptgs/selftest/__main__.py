@@ -1,6 +1,6 @@
 """`python -m agentenvs.harness.ptgs.selftest FILE.py:BUILD`, or `package.module:BUILD`.
 
-Exit status: 0 every check passed, 1 one did not, 2 there is no such thing to test.
+Exit status: 0 every check passed, 1 one failed or was not run, 2 there is no such thing to test.
 """
 
 from __future__ import annotations

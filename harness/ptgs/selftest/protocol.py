@@ -102,7 +102,10 @@ class Trainer(Protocol):
         ...
 
     def step(self) -> Trace:
-        """Do one whole step of training, the sampler asked and told as ever, and show it."""
+        """Do one whole step of training, the sampler asked and told as ever, and show it.
+
+        Let it draw by the same function as `sample`: no check sees whether it does.
+        """
         ...
 
     def save(self, folder: str) -> None:

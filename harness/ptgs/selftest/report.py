@@ -13,6 +13,8 @@ __all__ = ["FAILED", "LEFT_OUT", "NOT_RUN", "PASSED", "Check", "Report"]
 
 PASSED, FAILED, NOT_RUN, LEFT_OUT = "passed", "failed", "not run", "left out"
 _WIDTH = 100
+# A step shows what it drew, not by which code; `samples` asks `sample` alone.
+_UNSEEN = "Not seen: whether `step` draws by the code of `sample`."
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class Report:
         }
 
     def __str__(self) -> str:
-        """Return the table."""
+        """Return the table, the verdict, and, where nothing failed, what no check sees."""
         if not self.checks:
             return "no checks"
         first = max(len(check.name) for check in self.checks) + 2
@@ -106,7 +108,7 @@ class Report:
             )
             for check in self.checks
         ]
-        return "\n".join([*rows, self._verdict()])
+        return "\n".join([*rows, self._verdict(), *([] if self.failed else [_UNSEEN])])
 
     def _verdict(self) -> str:
         counts = {
@@ -114,4 +116,6 @@ class Report:
             for status in (PASSED, FAILED, NOT_RUN, LEFT_OUT)
         }
         told = ", ".join(f"{n} {status}" for status, n in counts.items() if n)
-        return f"{'PASSED' if self.passed else 'NOT PASSED'}: {told}"
+        undecided = counts[NOT_RUN] and not counts[FAILED]
+        verdict = "PASSED" if self.passed else "UNDECIDED" if undecided else "NOT PASSED"
+        return f"{verdict}: {told}"

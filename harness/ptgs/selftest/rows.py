@@ -16,7 +16,7 @@ _NEAR = 1e-5
 
 
 def temperatures(run: Run) -> Seen:
-    """See that each rollout was played at a temperature that the sampler gave its task.
+    """See that each rollout is reported at a temperature that the sampler gave its task.
 
     Raises:
         Wrong: it was not.
@@ -50,8 +50,8 @@ def temperatures(run: Run) -> Seen:
     if len(different) < 2:
         raise Undecided("all tasks had the same temperature: play more than one task a step")
     return Seen(
-        f"{total} rollouts of {len(run.steps)} steps were played at the temperatures that the "
-        "sampler gave their tasks",
+        f"{total} rollouts of {len(run.steps)} steps were reported as played at the temperatures "
+        "that the sampler gave their tasks",
         {"rollouts": float(total)},
     )
 

@@ -44,7 +44,8 @@ def spread(run: Run) -> Seen:
         raise Undecided(
             "the sampler was asked for one temperature a group, by `temperatures`. That will do "
             "for PTGS without `ref_share`; of samplers that give each rollout its own nothing is "
-            "known: leave this check out if yours does not"
+            'known: if yours does not, leave this check out, by `without=["spread"]` or '
+            "`--without spread`"
         )
     if elsewhere or not total:
         raise Undecided("not all that was asked for was played as given: see `temperatures`")

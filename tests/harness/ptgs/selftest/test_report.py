@@ -27,10 +27,26 @@ def test_the_table() -> None:
 
 def test_what_was_not_run_did_not_pass() -> None:
     assert Report(ROWS[:1]).passed
-    assert not Report((ROWS[0], ROWS[2])).passed
+    undecided = Report((ROWS[0], ROWS[2]))
+    assert not undecided.passed
+    assert not undecided.failed
+    assert str(undecided).splitlines()[-2] == "UNDECIDED: 1 passed, 1 not run"
     left = Report((ROWS[0], Check("loss", "left out", "as asked for")))
     assert left.passed
-    assert str(left).endswith("PASSED: 1 passed, 1 left out")
+    assert str(left).splitlines()[-2] == "PASSED: 1 passed, 1 left out"
+
+
+def test_nothing_but_left_out_is_not_passed() -> None:
+    report = Report((Check("loss", "left out", "as asked for"),))
+    assert not report.passed
+    assert str(report).splitlines()[-2] == "NOT PASSED: 1 left out"
+
+
+def test_what_no_check_sees_is_said_where_nothing_failed() -> None:
+    unseen = "Not seen: whether `step` draws by the code of `sample`."
+    assert str(Report(ROWS[:1])).endswith("\n" + unseen)
+    assert str(Report((ROWS[0], ROWS[2]))).endswith("\n" + unseen)
+    assert unseen not in str(Report(ROWS))
 
 
 def test_a_report_without_checks_says_so() -> None:
