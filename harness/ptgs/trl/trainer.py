@@ -74,7 +74,7 @@ class Tempered:
         sampler: gives temperatures and learns; every row of the training data then names its
             task in the column `task_id`. None plays all at `args.temperature`.
         succeeded: takes rewards (B, F), NaN where a function gave None, and returns which rows
-            succeeded, (B,); default those whose weighted sum is above 0.5.
+            succeeded, (B,); default those whose weighted sum is 1, where it is 0 or 1 for all.
 
     Raises:
         BadArgument: no column `task_id`, or settings under which tokens would be scored
@@ -210,6 +210,8 @@ class Tempered:
         silent = tell(self.sampler, self._tasks, self.num_generations, won, scored)
         metrics = self._metrics["train"]
         metrics["ptgs/untold"].append(float(silent))
+        if scored.any():
+            metrics["ptgs/success"].append(float(won[scored].mean()))
         for name, value in self.sampler.stats().items():
             # TRL logs the mean of a list; what counts from the start on has no mean over steps.
             kept = metrics[f"ptgs/{name}"] if name.startswith("last/") else []

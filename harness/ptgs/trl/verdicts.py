@@ -22,17 +22,25 @@ def verdicts(
         rewards: (B, F), NaN where a reward function gave None.
         weights: (F,) of the reward functions.
         succeeded: takes the rewards and returns (B,) booleans; default those whose weighted sum
-            is above 0.5.
+            is 1.
 
     Raises:
-        BadArgument: `succeeded` returned something else.
+        BadArgument: `succeeded` returned something else; without it, a weighted sum that is
+            neither 0 nor 1, of which nobody said whether it is a success.
     """
     import torch
 
     scored = (~torch.isnan(rewards).all(dim=1)).cpu().numpy()
     if succeeded is None:
-        won = ((rewards * weights.to(rewards.device)).nansum(dim=1) > 0.5).cpu().numpy()
-        return won, scored
+        total = (rewards * weights.to(rewards.device)).nansum(dim=1).cpu().numpy()
+        odd = total[scored & ~np.isin(total, (0.0, 1.0))]
+        if odd.size:
+            raise BadArgument(
+                f"Expected rewards whose weighted sum is 0 or 1, got {odd[0]:g}: say what counts "
+                "as success, as in `succeeded=lambda rewards: rewards[:, 0] > 0.5` (rewards are "
+                "(rows, functions))."
+            )
+        return total == 1.0, scored
     said = succeeded(rewards)
     try:
         won = torch.as_tensor(said).cpu().numpy()

@@ -15,10 +15,19 @@ REWARDS = torch.tensor([[1.0, NAN], [0.2, 0.2], [NAN, NAN]])
 WEIGHTS = torch.ones(2)
 
 
-def test_a_row_succeeds_above_one_half() -> None:
-    won, scored = verdicts(REWARDS, WEIGHTS)
+def test_a_row_succeeds_whose_weighted_sum_is_one() -> None:
+    won, scored = verdicts(torch.tensor([[0.5, NAN], [0.0, 0.0], [NAN, NAN]]), torch.tensor([2, 1]))
     assert won.tolist() == [True, False, False]
     assert scored.tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("reward", [7.0, 0.4, -1.0, float("inf")])
+def test_other_rewards_need_a_word_on_what_success_is(reward: float) -> None:
+    rewards = torch.tensor([[1.0], [reward]])
+    with pytest.raises(BadArgument, match=r"weighted sum is 0 or 1.*`succeeded=lambda"):
+        verdicts(rewards, torch.ones(1))
+    won, _ = verdicts(rewards, torch.ones(1), lambda given: given[:, 0] > 0.5)
+    assert won.tolist() == [True, reward > 0.5]
 
 
 @pytest.mark.parametrize("kind", [list, np.asarray, torch.tensor])
