@@ -11,6 +11,7 @@ from agentenvs.errors import BadArgument
 from agentenvs.harness.ptgs._ranges import shown
 from agentenvs.harness.ptgs.protocol import Sampler
 from agentenvs.harness.ptgs.state import read_state, write_state
+from agentenvs.harness.ptgs.trl.rows import FIELD
 
 __all__ = [
     "STATE",
@@ -26,7 +27,7 @@ STATE = "ptgs.npz"
 """The sampler's file in a checkpoint."""
 
 _SHAPING = ("num_generations", "num_iterations", "per_device_train_batch_size")
-_PARTS = ("completion_ids", "prompt_ids", "ptgs_temperature")
+_PARTS = ("completion_ids", "prompt_ids", FIELD)
 
 
 def save(trainer: Any, folder: str) -> None:

@@ -11,7 +11,10 @@ from typing import Any
 
 from agentenvs.errors import BadArgument
 
-__all__ = ["Row", "temperatures_of", "with_temperatures"]
+__all__ = ["FIELD", "Row", "temperatures_of", "with_temperatures"]
+
+FIELD = "ptgs_temperature"
+"""Under which a batch holds its rows' temperatures, (B,)."""
 
 
 class Row(list[int]):

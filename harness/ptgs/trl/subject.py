@@ -15,7 +15,7 @@ from typing import Any
 from agentenvs.errors import BadArgument
 from agentenvs.harness.ptgs.selftest import Played, Trace, Trained
 from agentenvs.harness.ptgs.trl.observed import Observer, unpadded
-from agentenvs.harness.ptgs.trl.rows import with_temperatures
+from agentenvs.harness.ptgs.trl.rows import FIELD, with_temperatures
 from agentenvs.harness.ptgs.trl.sampled import limited
 from agentenvs.harness.ptgs.trl.trainer import Tempered
 from agentenvs.harness.ptgs.trl.verdicts import verdicts
@@ -191,7 +191,7 @@ def _short_collection() -> Iterator[None]:
 def _trained(seen: Observer) -> Iterator[Trained]:
     for part in seen.parts:
         inputs = part.inputs
-        heat = inputs.get("ptgs_temperature")
+        heat = inputs.get(FIELD)
         mask = inputs["completion_mask"] * inputs.get("tool_mask", 1)
         old = inputs.get("old_per_token_logps")
         old = part.log_probs if old is None else old

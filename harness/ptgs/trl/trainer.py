@@ -21,7 +21,7 @@ from agentenvs.harness.ptgs.protocol import Sampler
 from agentenvs.harness.ptgs.trl import checkpoint
 from agentenvs.harness.ptgs.trl.groups import ask, tell
 from agentenvs.harness.ptgs.trl.order import Order
-from agentenvs.harness.ptgs.trl.rows import temperatures_of, with_temperatures
+from agentenvs.harness.ptgs.trl.rows import FIELD, temperatures_of, with_temperatures
 from agentenvs.harness.ptgs.trl.sampled import by_transformers, by_vllm
 from agentenvs.harness.ptgs.trl.scored import RowScored, head_in_float32
 from agentenvs.harness.ptgs.trl.settings import check_server, check_settings, drops_out
@@ -32,8 +32,6 @@ __all__ = ["COLUMN", "Tempered", "tempered"]
 
 COLUMN = "task_id"
 """The column of a data set that names each row's task."""
-
-_KEY = "ptgs_temperature"
 
 
 def tempered(base: Any = None) -> Any:
@@ -168,7 +166,7 @@ class Tempered:
                 f"Expected one completion for each of {len(inputs)} rows, got "
                 f"{len(out['completion_ids'])}."
             )
-        out[_KEY] = heat
+        out[FIELD] = heat
         return out
 
     @property
@@ -274,7 +272,7 @@ class Tempered:
 
     def _compute_loss(self, model: Any, inputs: Mapping[str, Any]) -> Any:
         above: Any = super()
-        with self._at(inputs.get(_KEY)):
+        with self._at(inputs.get(FIELD)):
             return above._compute_loss(model, inputs)
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:

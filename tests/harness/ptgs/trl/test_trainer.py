@@ -248,6 +248,7 @@ def test_success_is_what_the_caller_says(make: Callable[..., Any]) -> None:
     assert [(row["s"], row["n"]) for row in sampler.events.rows()] == [(3, 3), (4, 4)]
     assert trainer.state.log_history[0]["ptgs/zero_advantage"] == 1.0
     assert trainer.state.log_history[0]["ptgs/untold"] == 0.0
+    assert trainer.state.log_history[0]["ptgs/success"] == 1.0
 
 
 @pytest.mark.parametrize("wrong", [lambda r: r[:, 0], lambda r: r > 0])
